@@ -72,7 +72,9 @@ class AttackMeasure:
         if any(not share <= 1 for share in (self._share, self.confidence or 0, self.at or 0, self.p_value or 0)):
             raise ArgumentError(f"the rates, p-value and confidence of the measure {self.code} must be at most 1.")
         if (self.at is None) == (self.code == "tpr"):
-            raise ArgumentError(f"only the measure tpr has a false positive rate, and needs one; got {self.code}.")
+            raise ArgumentError(
+                f"the measure tpr requires a false positive rate, and other measures have none; got {self.code}."
+            )
         if not (self.low or 0) <= self.value <= (self.value if self.high is None else self.high):
             raise ArgumentError(f"the interval of the measure {self.code} must contain its value.")
 
@@ -83,7 +85,7 @@ class AttackMeasure:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The ends of the interval; None if one of them is missing."""
+        """The ends of the interval; None if either end is missing."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __str__(self) -> str:
@@ -220,7 +222,7 @@ def check_private_name(path: Path) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttackResult(ABC):
-    """Base class of the results of attacks, each of which can be saved as an `AttackRecord`."""
+    """Base class of the results of attacks. A result can be saved as an `AttackRecord`."""
 
     kind: ClassVar[AttackKind]
     subject: AttackSubject | None = field(default=None, kw_only=True, compare=False)

@@ -84,7 +84,9 @@ class AttackSubject:
         if self.kind not in (None, *_KINDS):
             raise ArgumentError(f"kind must be None or one of {', '.join(_KINDS)}.")
         if len(self.tables) > MOST_TABLES or not all(map(_is_digest, (*self.tables, self.schema or "0" * 64))):
-            raise ArgumentError(f"tables must be at most {MOST_TABLES} SHA-256 digests, and schema one or None.")
+            raise ArgumentError(
+                f"tables must be at most {MOST_TABLES} SHA-256 digests, and schema must be a SHA-256 digest or None."
+            )
 
     @classmethod
     def of(

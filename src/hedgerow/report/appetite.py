@@ -48,7 +48,7 @@ def _threshold(default: Any, *threshold: Any) -> Any:
 
 @dataclass(frozen=True)
 class Appetite:
-    """The thresholds of a report's checks. The defaults are those of the sources that `Check.source` names.
+    """The thresholds of a report's checks. The defaults come from the sources that `Check.source` names.
 
     Parameters
     ----------

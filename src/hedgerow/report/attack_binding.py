@@ -69,8 +69,8 @@ def attached(attacks: object, subject: Subject, train: Pair | None, test: Pair |
 def check_held_out(train: Pair | None, test: Pair | None) -> None:
     """Check that held-out rows are not training rows, which would hide all overfitting.
 
-    If at least half of the training rows are different from all others, 20 new rows are all among them by chance with a
-    probability of about one in a million.
+    If at least half of the training rows are different from all other rows, 20 new rows are all among them by chance
+    with a probability of about one in a million.
     """
     if train is None or test is None or len(LabelledRows.of(*test)) < _FEWEST_HELD_OUT:
         return
@@ -98,7 +98,7 @@ class _Fact(NamedTuple):
 
 
 def _check_learner(attacked: AttackSubject, subject: Subject) -> None:
-    """Raise ArgumentError if what is known of the model contradicts the learner of an attack."""
+    """Raise ArgumentError if known facts about the model contradict the learner of an attack."""
     facts = [*_card_facts(attacked, subject), *_estimator_facts(attacked, subject)]
     for fact in facts:
         if fact.of_model != fact.of_attack:
@@ -107,7 +107,7 @@ def _check_learner(attacked: AttackSubject, subject: Subject) -> None:
 
 
 def _card_facts(attacked: AttackSubject, subject: Subject) -> Iterator[_Fact]:
-    """Yield what the card and the content of a model state about its learner."""
+    """Yield the facts that the card and the content of a model state about its learner."""
     card, released = subject.card, subject.released
     epsilon, delta = (_own_amount(subject, name) for name in ("epsilon", "delta"))
     if card.is_private or attacked.epsilon is not None:

@@ -194,7 +194,7 @@ def _interval(measure: AttackMeasure) -> str:
 
 
 class Refutation(NamedTuple):
-    """A result of an attack that is above what the learner's ε permits."""
+    """A result of an attack above the limit that the learner's ε implies."""
 
     value: float
     limit: float
@@ -202,7 +202,7 @@ class Refutation(NamedTuple):
 
 
 def refutations(attack: Attached) -> Iterator[Refutation]:
-    """Yield the results of an attack above what the claimed guarantee permits, at the confidence of their intervals."""
+    """Yield the results of an attack above the limit of the claimed guarantee, at the confidence of their intervals."""
     for measure in attack.record.measures:
         most = permitted(attack, measure)
         least = measure.value if measure.confidence is None else measure.low
@@ -225,7 +225,7 @@ def refutations(attack: Attached) -> Iterator[Refutation]:
 
 
 def _refuted(subject: Subject, attacks: Sequence[Attached]) -> list[Refutation]:
-    """Return the results of attacks above the guarantee of a model that has one."""
+    """Return the results of attacks that refute the guarantee of a private model."""
     return [refutation for attack in attacks for refutation in refutations(attack)] if subject.is_private else []
 
 
@@ -273,7 +273,7 @@ def _unknown(subject: Subject, rule: str) -> Check:
 def _auc(subject: Subject, attack: Attached, alarm: float) -> Check | None:
     """Return whether an attack gives members higher scores than other rows.
 
-    An AUC above the limit that is excluded with 95 % confidence passes, even if a smaller one is significant.
+    An AUC above the limit that is excluded with 95 % confidence passes, even if a smaller AUC is significant.
     Otherwise a significant AUC needs review. If neither is shown, the check was not conclusive.
     """
     measure, record, limit = attack.record.measure("auc"), attack.record, subject.appetite.most_guessed
@@ -407,6 +407,6 @@ def exposure(
 
 
 def attack_tags(attacks: Sequence[Attached]) -> set[str]:
-    """Return which attacks were carried out, as checks name what they need."""
+    """Return the attacks that were carried out, as the tags that checks require."""
     kinds = {attack.kind for attack in attacks}
     return {f"{kind}-attack" for kind in kinds} | ({"attached"} if kinds else set())

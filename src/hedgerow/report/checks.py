@@ -12,7 +12,7 @@ from hedgerow.text.values import quoted_text
 SheetKind = Literal["public", "board"]  # the public sheet, or the board's sheet
 Interval = tuple[float, float]
 Status = Literal["fail", "not_run", "review", "pass", "not_applicable"]
-"""The status of a check: ``not_run`` if what it needs was not given, ``not_applicable`` if the model cannot fail it."""
+"""The status of a check: ``not_run`` if a required input is missing, ``not_applicable`` if the model cannot fail it."""
 STATUSES: tuple[Status, ...] = ("fail", "not_run", "review", "pass", "not_applicable")  # the most severe first
 STATUS_NAMES: dict[Status, str] = {
     "fail": N_("failed"),
@@ -40,7 +40,7 @@ class Check:
     sentence : str
         The finding, for people.
     threshold, source : str
-        The rule in words, and where it comes from.
+        The rule in words, and its source.
     value : int or float, optional
         The number that the rule was applied to.
     interval : tuple of (float, float), optional
@@ -95,7 +95,7 @@ def interval_dict(interval: Interval | None, confidence: float = 0.95) -> dict[s
 
 
 class Kind(NamedTuple):
-    """What a kind of check examines, when it applies, and what it needs."""
+    """A kind of check: its subject, its conditions and its required inputs."""
 
     title: str  # what is examined, in a few words
     passed: str  # the sentence if nothing is found
@@ -325,7 +325,7 @@ CATALOGUE: dict[str, Kind] = {
 }
 """All kinds of checks by their stable id."""
 MEMBERSHIP_CHECKS = ("separation", "attack-membership", "attack-lira", "attack-lira-rows", "attack-exact-membership")
-"""The checks of membership inference, of which one must have been run for a model without a guarantee."""
+"""The checks of membership inference; a model without a guarantee requires at least one such check."""
 BOARD_ONLY = frozenset(key for key, kind in CATALOGUE.items() if kind.sheets == _BOARD)
 """The checks that only the sheet for the board has."""
 
@@ -375,7 +375,7 @@ _OWN = N_("the project's risk appetite; ACRO's threshold is 10")
 
 
 class Rule(NamedTuple):
-    """The section that has the numbers of a check, the rule of its status, and where the rule is from."""
+    """The section that has the numbers of a check, the rule of its status, and the source of the rule."""
 
     section: str
     threshold: str
@@ -491,7 +491,7 @@ def check(
     interval: tuple[float, float] | None = None,
     **numbers: object,
 ) -> Check:
-    """Return a check by a rule; `numbers` are those of the rule's text."""
+    """Return a check by a rule; `numbers` are inserted into the rule's text."""
     section, threshold, source = RULES[rule]
     key = rule.partition("/")[0]
     text, version = _(threshold, **numbers), CATALOGUE[key].version
@@ -535,8 +535,8 @@ def _first_rule(key: str) -> str:
 def completed(checks: Iterable[Check], kind: SheetKind, present: Collection[str]) -> tuple[Check, ...]:
     """Return all checks of a sheet: those given, and the rest of the catalogue with the status that follows.
 
-    `present` has what the model is, and what was given. A check that found nothing passes if all that it needs is
-    present.
+    `present` has tags for properties of the model and for inputs. A check without findings passes if all tags that it
+    requires are present.
     """
     given = tuple(checks)
     every = [*given, *_without_findings(kind, present, {check.key for check in given})]

@@ -78,7 +78,7 @@ PLAIN = Scale()
 class Gain:
     """The mean loss of a constant less the mean loss of a model on the same rows, with an interval.
 
-    The interval is that of Student's t for paired differences, by units if a unit has several rows, where each end has
+    The interval is Student's t interval for paired differences, by units if a unit has several rows, where each end has
     one more row of the worst, or best, difference: an error that is rare and costly may be missing among the rows. If a
     unit has several rows, it is one more unit with as many such rows as the largest unit has. For independent rows that
     are right or wrong, this is McNemar's test with Edwards' correction. `p_worse` is that of the one-sided test whether
@@ -176,7 +176,7 @@ class Losses:
 
     @classmethod
     def of(cls, model: Floats, constant: Floats, ends: tuple[float, float] | None = None, scale: float = 0.0) -> Self:
-        """Return losses; by default `ends` are those of these rows, and the scale is the mean loss of the constant."""
+        """Return losses; by default `ends` are the extreme differences, and the scale is the constant's mean loss."""
         gains = constant - model
         return cls(model, constant, ends or (float(gains.min()), float(gains.max())), scale or float(constant.mean()))
 

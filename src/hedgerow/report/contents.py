@@ -37,7 +37,7 @@ class SheetLine:
     key : str
         The id, unique in its section and the same in every language.
     name, text : str
-        What people read.
+        The text for readers.
     value : int, float, bool, str or None
         A number, a flag, a code, an ISO date or a digest; None if there is only text.
     interval : tuple of (float, float), optional
@@ -171,8 +171,8 @@ class Section:
     """A question of a report, with the answer in a plain sentence before any number.
 
     `key` is its name in JSON and in addresses of the page. Facts and grids are followed by `notes`, which are
-    paragraphs, and `words`, the definitions of terms. `measure` states how to obtain what is not measured or not
-    stated; it is empty if nothing is missing.
+    paragraphs, and `words`, the definitions of terms. `measure` states how to obtain missing measurements or
+    statements; it is empty if nothing is missing.
     """
 
     key: str
@@ -215,7 +215,7 @@ class Sheet:
 
     It has the subject of the report (`title`), its date and the software that made it, then checks and sections.
     For a model with a guarantee the public sheet `decides`: exact functions of the rows, which the board's sheet adds,
-    are informative. For a model without one the board's sheet decides, and the public sheet examines nothing that is
+    are informative. Without a guarantee the board's sheet decides, and the public sheet examines nothing that is
     stored. `appetite` has the thresholds of the checks, and `language` is the language of all texts.
     """
 
@@ -242,7 +242,7 @@ class Sheet:
 
     @property
     def status(self) -> Status:
-        """The most severe status of the checks that a decision may use; "not_run" if only essential ones were not run.
+        """The most severe status of usable checks; "not_run" counts for essential checks, or if nothing else is known.
 
         A public sheet that does not decide has not examined the model, and never passes.
         """
@@ -259,12 +259,12 @@ class Sheet:
 
     @property
     def not_examined(self) -> tuple[str, ...]:
-        """The titles of the checks that were not run, essential ones first."""
+        """The titles of the checks that were not run, essential checks first."""
         with in_language(self.language):
             return self._titles("not_run")
 
     def _titles(self, status: Status) -> tuple[str, ...]:
-        """Return the titles of the checks of a status that a decision may use, essential ones first."""
+        """Return the titles of the checks of a status that a decision may use, essential checks first."""
         checks = sorted(self.by_status(status), key=lambda check: not check.essential)
         return tuple(dict.fromkeys(check.title for check in checks if not check.informative))
 
@@ -323,7 +323,7 @@ class Sheet:
 
     @property
     def _contradictions(self) -> list[str]:
-        """What the rows show to be false about the basis of the public sheet of a model with a guarantee."""
+        """Contradictions between the rows and the basis of the public sheet of a model with a guarantee."""
         informative = {(check.key, check.status) for check in self.checks if check.informative}
         return [_(sentence) for case, sentence in _CONTRADICTIONS.items() if case in informative]
 
@@ -387,7 +387,7 @@ _CONTRADICTIONS: dict[tuple[str, Status], str] = {
 _NAMED = 4  # checks of a status that a headline names
 _WIDE = 45  # characters of a fact that takes up the width of a printed page
 _FEW = 5  # rows, and columns, of a table that is not set in two columns
-_LONGEST_WORD = 24  # characters of a word that a column has room for; others may be broken
+_LONGEST_WORD = 24  # characters of a word that a column has room for; longer words may be broken
 _PARTS = ("question", "answer", "notes", "words", "measure")
 
 

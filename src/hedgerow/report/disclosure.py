@@ -1,6 +1,6 @@
 """Sections on disclosure: the model itself, its leaves, reconstruction and membership. **Private** if exact.
 
-With a guarantee, everything that a model predicts and stores is public; without one, it is for the board.
+With a guarantee, all predictions and contents of a model are public; otherwise they are for the board.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -284,7 +284,7 @@ def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any,
 
 
 def _known_of(subject: Subject) -> str:
-    """Return what the attacker knows of a row, as the object of "knows"."""
+    """Return the attacker's knowledge of a row, as the object of "knows"."""
     has_prediction = subject.is_ensemble or subject.is_opaque
     if subject.number is None:
         return _("a row's class and prediction") if has_prediction else _("a row's class and leaf")

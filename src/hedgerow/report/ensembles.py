@@ -277,7 +277,7 @@ def _examined(subject: Subject, risk: EnsembleRisk) -> Iterator[Check]:
 
 
 def tags(risk: EnsembleRisk | str) -> set[str]:
-    """Return which numbers of rows are known, as checks name what they need."""
+    """Return the known numbers of rows, as the tags that checks require."""
     if isinstance(risk, str):
         return set()
     known = {

@@ -136,7 +136,7 @@ def _zipped(folder: str, files: Mapping[str, bytes]) -> bytes:
 def acro_results(report: Report, name: str) -> dict[str, Any]:
     """Return the checks of all sheets as the data of a ``results.json``; **private** if there is one for the board.
 
-    `name` is that of the model's file, which is beside the ``results.json``.
+    `name` is the name of the model's file, in the same folder as ``results.json``.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
     >>> acro_results(hr.Report.of(clf), "model.json")["results"]["output_0"]["status"]
     'review'
     """
-    sheet = report.public if report.board is None else report.board  # which has all checks of the public one
+    sheet = report.public if report.board is None else report.board  # which has all checks of the public sheet
     checks, worst = sheet.checks, report.deciding.status
     status, appetite = ACRO_STATUS[worst], sheet.appetite
     columns = ("key", "version", "status", "informative", "sentence", "threshold", "source", "value", "limit")

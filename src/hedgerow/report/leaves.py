@@ -28,7 +28,7 @@ def counted_column(risk: LeafRisk | EnsembleRisk) -> str | None:
 
 
 def noun_of(column: str | None) -> str:
-    """Return what is counted in the plural."""
+    """Return the plural noun for the counted rows or units."""
     return _("rows") if column is None else _("units ({column})", column=quoted_text(column))
 
 
@@ -164,7 +164,7 @@ def _small(risk: LeafRisk) -> str:
 
 
 def _small_noisy(risk: LeafRisk, least: str) -> str:
-    """Return what the released counts show, and no more: a true count may lie on the other side of the threshold."""
+    """Return a sentence on the released counts only, since a true count may lie on the other side of the threshold."""
     if risk.small:
         return ngettext(
             "{count} of {all} leaves has a released count of fewer than {least}.",
@@ -223,7 +223,7 @@ _NO_LEVELS = (
 
 
 def _not_examined(risk: LeafRisk, leaves: Sequence[int], messages: tuple[str, str]) -> str:
-    """Return a sentence that names the leaves of which something is not known; empty if there are none."""
+    """Return a sentence that names the leaves with missing information; empty if there are none."""
     if not leaves:
         return ""
     rest = len(leaves) - _NAMED

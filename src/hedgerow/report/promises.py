@@ -129,7 +129,7 @@ def unprotected(subject: Subject, kind: SheetKind) -> Section:
 
 
 def _sources(schema: Schema) -> tuple[tuple[str, str, Cell], ...]:
-    """Return the attributes with their domains and where their cut points come from."""
+    """Return the attributes with their domains and the sources of their cut points."""
     declared = Cell(_("declared"), "declared")
     if schema.charges:
         declared = Cell(_("learned from the rows under a charge, or declared"), "charged_or_declared")
@@ -257,7 +257,7 @@ def noise(subject: Subject) -> Section:
 
 
 def identity(subject: Subject, kind: SheetKind, public: Sheet | None = None) -> Section:
-    """Return what the report is about; for the board with the digests of the files of rows and of the public sheet.
+    """Return the section on the report's subject; for the board with digests of rows and of the public sheet.
 
     A digest of rows, or of a model without a guarantee, confirms guesses at rows: it is for the board. The public sheet
     cannot name the digest of the board's sheet, which is a function of the rows, too.

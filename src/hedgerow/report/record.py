@@ -111,7 +111,7 @@ def _object(report: Report, *, is_shown: bool) -> dict[str, Any]:
 
 
 def _inputs(report: Report, *, private: bool) -> list[dict[str, Any]]:
-    """Return the files that the report was made of; those of rows only for the board."""
+    """Return the files from which the report was made; files of rows only for the board."""
     hidden = {"model"} if private else {"model", *PRIVATE_ROLES, *(() if _is_public(report) else ("ledger",))}
     return [file.to_dict() for file in report.files if file.role not in hidden]
 
@@ -191,7 +191,7 @@ def _check(check: Check, appetite: Appetite) -> dict[str, Any]:
 
 
 def _sheets(report: Report, *, private: bool) -> list[dict[str, Any]]:
-    """Return the hashes of the sheets as they are written: of the public one, and for the board of both."""
+    """Return the hashes of the written sheets: of the public sheet, and for the board also of the board's sheet."""
     result = list[dict[str, Any]]()
     for is_board in (False, True) if private else (False,):
         texts = {"text/html": report.to_html(private=is_board), "application/json": report.to_json(private=is_board)}

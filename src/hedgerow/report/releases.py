@@ -63,7 +63,7 @@ class Releases:
 
     @property
     def by_unit(self) -> "dict[Unit | None, Releases]":
-        """The releases of each unit of privacy, at least one; the losses of different units do not add up."""
+        """The releases of each unit of privacy (at least one unit); the losses of different units do not add up."""
         units = dict.fromkeys(charge.unit for charge in self.charges) or {None: None}
         by_unit = {unit: [release for release in self.releases if release.charge.unit == unit] for unit in units}
         return {unit: replace(self, releases=tuple(own)) for unit, own in by_unit.items()}
@@ -86,7 +86,7 @@ class Releases:
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, dataset: str | None = None) -> Self:
-        """Read a record: a budget file, or the output of ``hedgerow ledger export``, of which `dataset` selects one.
+        """Read a record: a budget file, or a dataset of the output of ``hedgerow ledger export``.
 
         ValueError if it is neither, its entries were changed, or none of several datasets is selected; OSError if it
         cannot be read.

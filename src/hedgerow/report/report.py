@@ -111,7 +111,7 @@ class Sheets:
             if sheet is not None and sheet.leaves is not None:
                 files[leaves_name(place)] = _csv(sheet.leaves)
         for place in files:
-            if os.path.lexists(place) and not force:  # all are checked before one is written
+            if os.path.lexists(place) and not force:  # all files are checked before any is written
                 raise FileError.of(errno.EEXIST, "File exists; give force=True to replace it", str(place))
         for place, text in files.items():
             with reserved(place, force=force) as write:
@@ -185,7 +185,7 @@ class Report(Sheets):
         schema, features : optional
             For models of other libraries, as in `hedgerow.audit.reconstruction`.
         appetite : Appetite, optional
-            The thresholds of the checks. Default: those of `Appetite`.
+            The thresholds of the checks. Default: ``Appetite()``.
         costs, class_weight : mapping, optional
             The costs of errors, as in `Model.decide`, for a classifier that was learned with costs; the report then
             states its expected cost. Default: the costs of the estimator, which are not in a model's file.
@@ -241,7 +241,7 @@ class Report(Sheets):
 
 
 def private_name(path: Path) -> Path:
-    """Return the name of the private file that belongs to a public one: report.PRIVATE.html for report.html."""
+    """Return the name of the private file that belongs to a public file: report.PRIVATE.html for report.html."""
     return path.with_name(f"{path.stem}.{MARK}{path.suffix}")
 
 
@@ -377,7 +377,7 @@ def _given(
     separated: Overfit | None = None,
     by: Sequence[str] = (),
 ) -> set[str]:
-    """Return what was given, as checks name what they need."""
+    """Return the inputs that were passed, as the tags that checks require."""
     given = {
         "record": releases is not None,
         "rows": train is not None,
@@ -394,7 +394,7 @@ def _inferred(checks: Iterable[Check]) -> set[str]:
 
 
 def _counted(risk: LeafRisk | None, guessed: Reconstruction | str) -> set[str]:
-    """Return which numbers of rows are known, as checks name what they need."""
+    """Return the known numbers of rows, as the tags that checks require."""
     known = {
         "counts": risk is not None,
         "class-counts": risk is not None and risk.counts is not None,
@@ -545,8 +545,8 @@ class Comparison(Sheets):
     """The reports on several candidates side by side: a public sheet, and a board's sheet, which is **private**.
 
     The public sheet is made only from the public sheets of the reports, the board's sheet from their board's sheets;
-    there is one if all reports have one. Each column is a model, each line a fact. A cell is blank if the report on
-    the model does not state the fact.
+    it exists if all reports have a board's sheet. Each column is a model, each line a fact. A cell is blank if the
+    report on the model does not state the fact.
 
     Examples
     --------
@@ -621,7 +621,7 @@ def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, tuple[SheetLine, .
     names, first = tuple(sheets), next(iter(sheets.values()))
     every = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
     sections = tuple(section for section in every if section is not None)
-    models = dict[Check, str]()  # the models of each check, those of the record and the form included
+    models = dict[Check, str]()  # the models of each check, including checks of the record and the form
     for check, name in ((check, name) for name, sheet in sheets.items() for check in sheet.checks):
         models[check] = f"{models[check]}, {name}" if check in models else name
     checks = tuple(replace(check, model=name, sentence=f"{name}: {check.sentence}") for check, name in models.items())

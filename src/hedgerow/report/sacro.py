@@ -30,7 +30,7 @@ def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Tar
     ``sacroml run``. Text columns are coded as whole numbers and classes as their places. Attacks that learn shadow
     models, such as LiRA, need a fitted estimator; its shadow models are charged to no budget, since none is released.
     ``target.model.model`` has the attributes `epsilon` and `delta`, and reports of attacks have both among
-    ``target_model_params``: they are those of the privacy card, and None without a guarantee.
+    ``target_model_params``: the values are from the privacy card, and None without a guarantee.
 
     Parameters
     ----------

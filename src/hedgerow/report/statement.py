@@ -2,7 +2,7 @@
 
 The page follows Opinion 28/2024 of the European Data Protection Board: the model and its data, the assumed attackers
 and their means, the likelihood of extraction from the parameters and by queries, the attacks that were carried out,
-and what is not covered. The checklist follows NIST SP 800-226 (2025). All numbers are those of the report.
+and the limits of the statement. The checklist follows NIST SP 800-226 (2025). All numbers are from the report.
 """
 
 from collections.abc import Iterator, Sequence
@@ -241,7 +241,7 @@ def _data(subject: Subject, sheet: Sheet) -> Section:
 def _parameters(subject: Subject, sheet: Sheet) -> Section:
     facts, words, bound = list[SheetLine](), dict[str, Any](), judged_bound(subject)
     if bound is not None:
-        # Another version of the rows: these are removed, and others added.
+        # Another version of the rows: the old rows are removed, and new rows added.
         twice, both, _rho = group_privacy(*bound, None, 2)
         presence, attribute = largest_belief(0.5, bound[0]), largest_belief(0.5, twice)
         facts = [
@@ -442,14 +442,14 @@ def _checklist(report: Report) -> Section:
 
 
 def _answered(key: str, answer: str, missing: str) -> tuple[Cell, str]:
-    """Return the status of a question and its answer; a question without an answer is open, with what is missing."""
+    """Return the status of a question and its answer; an open question states the missing input."""
     status: Answered = "organisation" if key in _ORGANISATION else "stated" if answer else "open"
     text = answer or _(missing or _ORGANISATION.get(key, _NOT_STATED))
     return Cell(_(_ANSWERED[status]), status), shortened(text)
 
 
 def _of_guarantee(report: Report) -> dict[str, tuple[str, str]]:
-    """Return the answers about the guarantee, and what is missing; a model without a guarantee leaves them open."""
+    """Return the answers about the guarantee, and the missing inputs; a model without a guarantee leaves them open."""
     card, form, bound, record = report.subject.card, report.subject.form, report.subject.bound, report.releases
     total = ""
     if record is not None:
@@ -468,7 +468,7 @@ def _of_guarantee(report: Report) -> dict[str, tuple[str, str]]:
 
 
 def _of_card_and_form(report: Report) -> dict[str, tuple[str, str]]:
-    """Return the answers about mechanisms, their use and their deployment, and what is missing."""
+    """Return the answers about mechanisms, their use and their deployment, and the missing inputs."""
     card, form, sections = report.subject.card, report.subject.form, report.public.sections
     charges = card.charges if card.is_private else ()  # without a guarantee their list is a function of the rows
     measured = [

@@ -37,7 +37,7 @@ from hedgerow.text.values import listed, quoted_text, value_text
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Subject:
-    """A model with its card, its schema and its form; its arguments are those of `Report.of`.
+    """A model with its card, its schema and its form; it takes the arguments of `Report.of`.
 
     `released` is the model if it is hedgerow's. A model of another library has the card of a model without privacy; its
     schema is None if none was given, and `features` is the meaning of its columns. `last` is the model, or the last
@@ -149,7 +149,7 @@ class Subject:
 
     @property
     def own(self) -> Any:
-        """The model that is audited: hedgerow's own, or the given one."""
+        """The model that is audited: hedgerow's own, or the given model."""
         return self.model if self.released is None else self.released
 
     @property
@@ -188,7 +188,7 @@ class Subject:
 
     @property
     def bound(self) -> tuple[Fraction, Fraction] | None:
-        """The ε and δ of its guarantee; None without one."""
+        """The ε and δ of its guarantee; None without a guarantee."""
         epsilon, delta = self.card.epsilon, self.card.delta
         return None if epsilon is None or not self.is_private else (epsilon, delta or Fraction(0))
 
@@ -274,9 +274,9 @@ class Subject:
         return names[label.encode(column_of(labels, label.name)).astype(np.intp)]
 
     def numbers(self, values: Any) -> Floats:
-        """Return the values of the predicted number; DomainError if one is missing, or outside the schema's domain.
+        """Return the values of the predicted number; DomainError if a value is missing, or outside the schema's domain.
 
-        A value beyond a bound at which the schema clips is not clipped: errors are those of the number itself.
+        A value beyond a bound at which the schema clips is not clipped: errors refer to the number itself.
         """
         assert self.number is not None
         column = column_of(values, self.number.name)
@@ -318,9 +318,8 @@ def _paths(
             return None, schema, f"{error}"
     if not (can_apply or isinstance(model, HasRegions)):
         raise ArgumentTypeError(
-            f"A report cannot read {type(last).__name__}; pass a model of hedgerow, one that reconstruction audits "
-            f"read "
-            "(with schema=), or one with apply(X)."
+            f"A report cannot read {type(last).__name__}; pass a model of hedgerow, a model that "
+            "reconstruction audits read (with schema=), or a model with apply(X)."
         )
     return None, schema, ""
 
@@ -331,7 +330,7 @@ def check_optional(given: object, kind: Any, what: str, name: str) -> None:
 
 
 def _check_files(files: object, released: Model | None) -> None:
-    """Check that files are digests, and that the content of a model file is that of the model."""
+    """Check that files are digests, and that the content of a model file equals the model's content."""
     if not isinstance(files, tuple) or not all(isinstance(file, FileDigest) for file in files):
         raise ArgumentTypeError(f"files must be the result of report.file_digests, got {type(files).__name__}.")
     for file in files:

@@ -188,7 +188,7 @@ def _rows_of_persons(subject: Subject, most: int) -> Iterator[Check]:
 
 
 def _second(subject: Subject, second: "SecondUnits") -> Check:
-    """Return the check of second units: fail if a leaf is of one unit, and review if it has few or a dominant one."""
+    """Return the check of second units: fail for leaves of one unit, review for few units or a dominant unit."""
     fewest, most = subject.appetite.fewest_rows, subject.appetite.largest_unit
     alone = sum(units == 1 for units in second.numbers)
     few = sum(units < fewest or share > most for units, share in zip(second.numbers, second.largest, strict=True))
@@ -231,9 +231,9 @@ def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]
 
     Only columns outside the schema are examined, and only if the rows lack the column of persons that form or schema
     name: columns with the name of an identifier of persons, and columns whose values repeat as identifiers do
-    (`schema.contributions.repeats`: at least 20 different texts or 200 whole numbers, at least one for 20 rows, half of
-    which repeat, none more than 10 times the mean), and agree in an attribute. Dates, real numbers, ages, years and
-    measurements are not taken for identifiers.
+    (`schema.contributions.repeats`: at least 20 different texts or 200 whole numbers, at least one value for 20 rows;
+    at least half of the values repeat, none more than 10 times the mean), and agree in an attribute. Dates, real
+    numbers, ages, years and measurements are not taken for identifiers.
     """
     table = Table.of(X)
     if subject.schema is None or table.names is None or subject.person_unit in table.names:

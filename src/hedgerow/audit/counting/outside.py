@@ -29,7 +29,7 @@ class BoxCounter:
         self._solved: dict[tuple[int, Clauses], int] = {}
 
     def outside(self, box: BinMasks, others: Iterable[BinMasks]) -> int:
-        """Count the rows of a box that lie in none of the others."""
+        """Count the rows of a box that lie in no other box."""
         packed = self._pack(box)
         if self._used(packed) != self._flags:
             return 0  # some attribute has no bin left
@@ -100,7 +100,7 @@ class BoxCounter:
         return rows
 
     def _most_used(self, active: int, supports: Iterable[int]) -> int:
-        """Return the flag of the attribute in most clauses; among ties the middle one, which halves a chain."""
+        """Return the flag of the attribute in most clauses; among ties the middle attribute, which halves a chain."""
         total, mask = sum(supports), (1 << (self._width - self._bins)) - 1
         uses = {flag: (total >> (flag.bit_length() - 1)) & mask for flag in bits(active)}
         most = max(uses.values())

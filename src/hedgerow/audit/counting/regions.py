@@ -177,7 +177,7 @@ class ManyMatchingSets:
 
 
 def _merged(words: NDArray[np.uint64], rows: Array) -> tuple[NDArray[np.uint64], Array]:
-    """Return matching sets with equal ones merged, by sorting a hash; after a collision, some stay separate."""
+    """Merge equal matching sets by sorting a hash, and return them; after a collision, some stay separate."""
     n = len(rows)
     keys = np.zeros(n, np.uint64)
     for word in words:

@@ -41,7 +41,7 @@ def one_run_epsilon(
     guessed. If the learner is ε-differentially private for adding or removing a row, the number of correct guesses is
     stochastically no larger than under randomised response, even if the guesses are dependent. Too many correct
     guesses therefore refute ε. A single run has its price: n correct guesses of n refute at most about ``ln(n/3)`` at
-    95 % confidence, and the bound is usually smaller than that of `empirical_epsilon`. **A small bound proves
+    95 % confidence, and the bound is usually smaller than the bound of `empirical_epsilon`. **A small bound proves
     nothing.**
 
     Parameters
@@ -162,7 +162,7 @@ def own_label(fitted: Any, X: Any, y: Any) -> Floats:
 
 
 def right_guesses(scores: Floats, included: Mask, guesses: int, rng: np.random.Generator) -> int:
-    """Return the number of correct guesses: high scores are guessed included, low ones excluded; ties are random."""
+    """Return the number of correct guesses: high scores are guessed to be included, low scores to be excluded."""
     order = np.lexsort((rng.random(len(scores)), -scores))
     highest, lowest = order[: (guesses + 1) // 2], order[len(order) - guesses // 2 :]
     return int(included[highest].sum() + (~included[lowest]).sum())
@@ -246,7 +246,9 @@ def refutes_gaussian(right: int, guesses: int, canaries: int, mu: float, alarm: 
     # more than the share of canaries that is guessed.
     correct, wrong = alarm * right / canaries, alarm * (guesses - right) / canaries
     for place in range(right - 1, -1, -1):
-        least = float(ndtr(ndtri(correct) - mu))  # least probability of wrong guesses, given that of correct ones
+        least = float(
+            ndtr(ndtri(correct) - mu)
+        )  # least probability of wrong guesses for this probability of correct guesses
         if least <= wrong:
             break
         correct, wrong = min(correct + place / (guesses - place) * (least - wrong), 1.0), least

@@ -54,7 +54,7 @@ def exact_inference(
     estimator, X, y
         As in `exact_membership`; the rows that the attacker knows.
     candidates : tuple of X and y
-        Candidate rows with their labels or numbers, at most one of which is in the table in addition to `X`.
+        Candidate rows with their labels or numbers. At most one candidate is in the table in addition to `X`.
         Candidates that differ only in their label take one pass over the table. For n candidates with different
         attributes, each with k possible losses, the number of passes is about k to the power of n − 1. If counts or
         means of leaves are released, the candidates must not differ in an attribute.
@@ -155,7 +155,7 @@ class _JointLosses:
         return likelihoods
 
     def enumerate(self, condition: dict[int, Mask], probability: float, losses: Floats) -> None:
-        """Add all combinations that extend groups of the first patterns; `probability` is that of these groups."""
+        """Add all combinations that extend groups of the first patterns, whose joint probability is given."""
         pattern, groups, group_losses, members = self._parts[len(condition)]
         draw = draw_probabilities(self._learner, self._tally, condition) if condition else self._base
         for group, amounts in zip(groups, group_losses, strict=True):

@@ -134,8 +134,8 @@ def ratio_chances(differences: Integers, step: float) -> Floats:
 def repeated(chances: Floats, n: int) -> Floats:
     """Return the probabilities of the joint outcomes of n independent draws, ``(n_joint_outcomes, n_cases)``.
 
-    `chances` are those of one draw, ``(n_outcomes, n_cases)``. Outcomes whose likelihood ratios agree to nine digits
-    are merged.
+    `chances` are the probabilities of one draw's outcomes, ``(n_outcomes, n_cases)``. Outcomes whose likelihood ratios
+    agree to nine digits are merged.
     """
     joint = np.ones((1, chances.shape[1]))
     for _ in range(n):

@@ -76,8 +76,8 @@ class RandomForestAttack:
     """Membership inference by a random forest on (prediction, true label), fitted on known members and non-members.
 
     Prediction and label are one-hot encoded. For regressors, the features are the prediction, the true number and the
-    absolute error. With the same seed, the scores equal those of the black-box attack of the Adversarial Robustness
-    Toolbox with ``attack_model_type="rf"``, which SSRL used.
+    absolute error. With the same seed, the scores equal the scores of the Adversarial Robustness Toolbox's
+    black-box attack with ``attack_model_type="rf"``, which SSRL used.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Comparison of the row counts that a model stores with the rows that are said to be its training rows."""
+"""Comparison of the row counts that a model stores with its alleged training rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ _THREE_DIGITS = 1.005  # a stored standard deviation is rounded to three digits
 
 @dataclass(frozen=True)
 class CountComparison:
-    """Comparison of stored row counts with the rows that are said to be the training rows. **Private**.
+    """Comparison of stored row counts with the alleged training rows. **Private**.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class _Counts:
     most: Floats
     noise: CountNoise  # on each number
     terms: int = 1  # number of noise terms in each number
-    per_row: int = 1  # what a row adds to the numbers of a part
+    per_row: int = 1  # contribution of a row to the numbers of a part
     total: float | None = None
 
     @classmethod
@@ -274,7 +274,7 @@ def _class_places(paths: Paths | UnnamedLeaves, labels: Any) -> Index | None:
 
 
 def _rows_of(X: Any, levels: Index | None = None, width: int = 1) -> Floats:
-    """Return what each row, or pattern of a tally, adds to the counts of its class, or to the row count."""
+    """Return the contribution of each row, or pattern of a tally, to the counts of its class or to the row count."""
     if isinstance(X, Tally):
         return (X.bins_and_counts()[1] if width > 1 else X.rows()[:, np.newaxis]).astype(np.float64)
     return np.ones((len(Table.of(X)), 1)) if levels is None else np.eye(width)[levels]

@@ -106,8 +106,8 @@ class EnsembleRisk:
     classes : tuple, optional
         The class labels, or the midpoints of the levels of a number.
     view : {"exact", "units", "drawn", "weighted"}
-        What was counted: each row once; each unit once; the distinct rows of the bootstrap samples, which the model
-        stores; or these rows as often as they were sampled.
+        The counted objects: each row once; each unit once; the distinct rows of the bootstrap samples, which the
+        model stores; or these rows as often as they were sampled.
     threshold : int
         The smallest safe number of rows or units in a leaf, and of a class in it.
     schema : Schema, optional

@@ -195,7 +195,7 @@ def counted_risk(
 
 
 def unnamed_risk(model: Any, threshold: int, schema: Schema | None) -> "LeafRisk | None":
-    """Return the leaf risk of a tree of scikit-learn from its stored counts, without conditions; None for others."""
+    """Return the leaf risk of a scikit-learn tree from its stored counts, without conditions; None for other models."""
     leaves = unnamed_leaves(model)
     if leaves is None:
         return None

@@ -116,7 +116,7 @@ def _log_ratio(inside: Index, outside: Index) -> Floats:
 
 
 def _log_densities(at: Floats, inside: _Side, outside: _Side) -> Floats:
-    """Return the log-ratio of the densities of logits, estimated from rare ones of other splits; 0 if too few."""
+    """Return the log-ratio of the densities of logits, estimated from rare logits of other splits; 0 if too few."""
     (n_inside, mean_inside, squares_inside), (n_outside, mean_outside, squares_outside) = (
         _moments(side.logits, side.rare) for side in (inside, outside)
     )

@@ -74,7 +74,7 @@ class ShadowMembership(AttackResult):
         return cls(target, str(method), shadows, auc, tpr, np.array(aucs), np.array(curves), FPR, subject=subject)
 
     def by(self, attack: str | ShadowAttack) -> Self:
-        """Return the result of another attack with the same fits; errors are those of `hedgerow.audit.lira`."""
+        """Return the result of another attack with the same fits. It raises the errors of `hedgerow.audit.lira`."""
         return self.of(self.target, attack, self.shadows, self.subject)
 
     @property
@@ -151,8 +151,8 @@ class ShadowMembership(AttackResult):
         `confidence_in` and `confidence_out` are the mean confidences in the row's label of fits with and without the
         row. `separation` is the share of splits in which the fit with the row is more confident, minus the share in
         which it is less confident, from −1 to 1. For models that predict labels only, it is the true minus the false
-        positive rate of the guess that correctly classified rows are members. `p_value` is that of the one-sided sign
-        test.
+        positive rate of the guess that correctly classified rows are members. `p_value` is the p-value of the one-sided
+        sign test.
         """
         inside, outside = self.shadows.inside, self.shadows.outside
         more, less = (inside > outside).sum(axis=0), (inside < outside).sum(axis=0)

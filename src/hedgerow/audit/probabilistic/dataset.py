@@ -116,9 +116,9 @@ class ProbabilisticDataset:
         Each training row is uniform on the possible rows of its region. Attributes that earlier rules restrict together
         are dependent; all other attributes are independent. Rows are sorted by region, and by class within a region.
 
-        Parameters and errors are those of `reconstruction`. A result of `reconstruction` without a prior may be passed
-        instead of the model. With a prior, rows are not uniform on their regions. ValueError for independent bits,
-        which are not columns of a table.
+        Parameters and errors are the same as for `reconstruction`. A result of `reconstruction` without a prior may be
+        passed instead of the model. With a prior, rows are not uniform on their regions. ValueError for independent
+        bits, which are not columns of a table.
 
         Examples
         --------

@@ -92,7 +92,7 @@ class ScaledFeature:
             for change in self.changes:
                 mapped = change(mapped)
             low, high = (middle, high) if mapped[0] <= number else (low, middle)
-        if low < place(attribute.low):  # the rank before that of 0.0 is -0.0, which is not less
+        if low < place(attribute.low):  # the rank before 0.0 has the value -0.0, which is not less
             return float(attribute.low - 1 if whole else nextafter(attribute.low, -inf))
         return float(value(low))
 
