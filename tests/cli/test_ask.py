@@ -90,7 +90,7 @@ def test_costs_are_asked_for_by_the_names_of_classes(folder, run):
 
 
 @pytest.mark.parametrize("lost", ["interrupted", "a full disk", "before it is sent"])
-def test_a_question_that_was_interrupted_is_asked_again_at_no_further_charge(folder, service, run, monkeypatch, lost):
+def test_an_interrupted_question_is_asked_again_without_another_charge(folder, service, run, monkeypatch, lost):
     words = ("ask", "marginals", "wards", "--epsilon", "1/4", "--bins", "bins.yaml", "-o", "rows.json")
     sent = []
 

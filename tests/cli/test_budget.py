@@ -51,7 +51,7 @@ def test_a_budget_that_adds_up_rho_takes_more_draws(folder, run):
     assert not (folder / "3.json").exists()
 
 
-def test_a_fit_enters_the_tables_name_and_the_digest_of_the_model_and_nothing_of_a_row(folder, run):
+def test_a_fit_records_the_table_and_the_model_digest_but_no_row_data(folder, run):
     run("budget", "new", "b.json", "--epsilon", "9", "--table", "wards of 2025")
     assert run(*FIT, "--epsilon", "1", "--budget", "b.json", "-o", "m.json")[0] == 0
     opened, charged, released = json.loads((folder / "b.json").read_text())["entries"]
@@ -108,7 +108,7 @@ def test_a_budget_of_an_earlier_version_is_refused(folder, run):
     assert "expected version 3 of hedgerow/budget, got 2" in err
 
 
-def test_an_edited_budget_is_refused_in_one_line_and_is_no_place_for_an_output(folder, run):
+def test_an_edited_budget_file_is_refused_and_never_overwritten(folder, run):
     run("budget", "new", "b.json", "--epsilon", "1")
     FileBudget("b.json").charge(1, purpose="one")
     edit(folder / "b.json", lambda data: data["entries"].pop())

@@ -42,7 +42,7 @@ def test_an_export_with_semicolons_commas_and_dots_needs_one_line(export, run):
     assert run("predict", "m.json", "export.csv", "--decimal", ",")[0] == 0
 
 
-def test_a_check_proposes_dates_of_columns_that_are_not_used_and_says_which_are_ambiguous(export, run):
+def test_schema_check_proposes_dates_and_names_ambiguous_formats(export, run):
     (export / "t.csv").write_text("age,a,b,c,died\n1,1/2/2020,2020-01-31T12:30,2020-01-31,no\n2,3/4/2020,,x,yes\n")
     (export / "t.yaml").write_text('label: {name: died, classes: ["no", "yes"]}\nattributes: {age: {kind: boolean}}')
     told = json.loads(run("schema", "check", "t.yaml", "t.csv", "--json")[1])

@@ -82,7 +82,7 @@ def test_bad_input_is_one_clear_line(folder, run, words, problem):
     assert not (folder / "evaluation.json").exists()
 
 
-def test_without_an_epsilon_and_with_a_row_that_does_not_fit_nothing_is_charged(folder, run):
+def test_a_missing_epsilon_or_an_invalid_row_charges_nothing(folder, run):
     assert "--epsilon is missing" in run("evaluate", "tree.json", "data.csv")[2]
     run("budget", "new", "b.json", "--epsilon", "1")
     with (folder / "data.csv").open("a") as file:

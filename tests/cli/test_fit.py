@@ -149,7 +149,7 @@ def test_a_scorecard_is_learned_on_the_scale_of_credit(run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_scale_that_the_points_do_not_fit_leaves_the_paid_scorecard_as_it_is(run, monkeypatch):
+def test_a_charged_scorecard_is_written_unscaled_if_rescaling_fails(run, monkeypatch):
     def refuse(*_, **__):
         raise ArgumentError(
             "expected a scale with points of at most 1,000,000 in size, got 2,000,000; use a smaller pdo."
@@ -164,7 +164,7 @@ def test_a_scale_that_the_points_do_not_fit_leaves_the_paid_scorecard_as_it_is(r
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_scorecard_has_the_points_attributes_and_directions_that_are_asked_for(run):
+def test_a_scorecard_respects_limits_on_points_attributes_and_directions(run):
     words = ("--points", "5", "--max-attributes", "2", "--monotone", "age=decreasing", "--monotone", "dose=increasing")
     assert run(*CARD, *words, "-o", "card.json")[0] == 0
     card = hr.models.Scorecard.load("card.json")
@@ -225,7 +225,7 @@ def test_a_scorecard_whose_delta_cannot_help_charges_epsilon_only(run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_scorecard_of_a_table_counted_elsewhere_is_checked_before_it_is_counted(run, monkeypatch):
+def test_scorecard_options_are_checked_before_an_engine_counts_the_table(run, monkeypatch):
     monkeypatch.setattr(hr.Tally, "from_table", lambda *_, **__: pytest.fail("the table was counted"))
     code, _, err = run(*CARD, "--engine", "duckdb", "--monotone", "sex=increasing", "-o", "card.json")
     assert code == 2
@@ -410,7 +410,7 @@ def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.claim("the command line writes it with `--research` only")
-def test_a_mechanism_that_is_published_but_not_proven_is_for_research_only_and_says_so(run):
+def test_an_unproven_mechanism_requires_research_and_is_labelled(run):
     words = (
         *FIT,
         *SSRL,
@@ -473,7 +473,7 @@ def test_bad_words_about_a_mechanism_cost_nothing(case, folder, run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_an_epsilon_for_which_no_usual_table_is_large_enough_is_told_in_one_line(run):
+def test_a_tiny_epsilon_gives_a_single_warning(run):
     code, out, err = run(
         *FIT, "--epsilon", "1e-9", "--release-counts", "--search", "exact", "--seed", "1", "--research", "-o", "m.json"
     )

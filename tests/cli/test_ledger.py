@@ -87,7 +87,7 @@ def test_a_hash_kept_elsewhere_must_be_there(kept, run):
     assert (code, "0" * 8 in err) == (2, True)
 
 
-def test_a_backup_of_a_running_ledger_is_whole_where_a_copy_of_its_file_is_not(kept, run, tmp_path):
+def test_a_backup_of_a_running_ledger_verifies_but_a_file_copy_does_not(kept, run, tmp_path):
     assert run("ledger", "backup", "curator.db", "backup.db")[:2] == run("ledger", "verify", "curator.db")[:2]
     assert run("ledger", "verify", "backup.db", "--head", kept.verify().head)[0] == 0
     assert (tmp_path / "backup.db").stat().st_mode & 0o777 == 0o600
@@ -174,7 +174,7 @@ def test_without_a_ledger_or_a_configuration_it_says_which_to_give(tmp_path, mon
     assert (code, "give LEDGER or --config FILE" in err) == (2, True)
 
 
-def test_a_ledger_whose_head_is_elsewhere_is_backed_up_with_its_configuration(tmp_path, monkeypatch, run):
+def test_a_ledger_with_a_separate_head_is_backed_up_by_its_configuration(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     configure("ledger.db", head="elsewhere.head")
     with Config.read("curator.yaml").open_ledger(new_ledger=True) as ledger:

@@ -26,7 +26,7 @@ assert pyarrow.table({"a": [1]}).to_pandas().shape == (1, 1)
 """
 
 
-def test_a_fit_of_a_file_of_text_needs_neither_scipy_nor_pandas_which_arrow_would_import(tmp_path):
+def test_a_fit_of_a_csv_file_imports_neither_scipy_nor_pandas(tmp_path):
     """Their import takes longer than such a fit. Where pandas is there already, as in a notebook, it is left alone."""
     (tmp_path / "rows.csv").write_text("a,b,y\n" + "".join(f"{n},{n % 7},{n % 2}\n" for n in range(100)))
     numbers = "attributes: {a: {kind: integer, low: 0, high: 99}, b: {kind: integer, low: 0, high: 6}}\n"

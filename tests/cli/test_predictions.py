@@ -100,7 +100,7 @@ def test_a_number_is_written_without_what_rounding_adds(folder, run):
     assert 37 * 0.24 != 8.88
 
 
-def test_a_number_is_explained_by_its_condition_and_where_the_numbers_of_its_leaf_lie(folder, run):
+def test_a_number_is_explained_by_its_condition_and_leaf_quantiles(folder, run):
     """Of 100 old rows, the first 5 % end within the second level, at 4 + 4·5/40; 95 % at 12 + 4·15/20."""
     old, young = (0, 40, 40, 20, 0, 0, 0, 0), (100, 0, 0, 0, 0, 0, 0, 0)
     tree = a_tree_of_a_number(folder, old={"counts": old, "label": 10.0}, young={"counts": young, "label": 2.0})

@@ -91,7 +91,7 @@ def test_rows_are_checked_against_a_schema_before_anything_is_spent(folder, run)
     assert "SECRET" not in err
 
 
-def test_public_rows_may_hold_words_for_missing_values_and_columns_to_leave_out(folder, run):
+def test_from_public_accepts_missing_markers_and_dropped_columns(folder, run):
     (folder / "pub.csv").write_text("id,n,y\n" + "".join(f"k{i},{i if i % 9 else 'u'},{i % 2}\n" for i in range(200)))
     words = ("schema", "from-public", "pub.csv", "--target", "y", "-o", "p.yaml")
     assert "--drop" in run(*words)[2]
@@ -112,7 +112,7 @@ def test_a_column_of_persons_in_public_rows_is_noted_with_what_to_declare(folder
     assert "whose row" not in err
 
 
-def test_the_word_of_another_program_for_missing_is_declared_and_marked_to_be_checked(folder, run):
+def test_a_foreign_missing_marker_is_declared_with_a_note_to_check_it(folder, run):
     (folder / "r.csv").write_text("age,ill\n" + "".join(f"{i},{i % 2}\n" * 2 for i in range(40, 80)) + "NA,1\n")
     code, _, err = run("schema", "from-public", "r.csv", "--target", "ill", "-o", "r.yaml")
     age = hr.Schema.load("r.yaml")["age"]
@@ -184,7 +184,7 @@ def test_what_is_shown_of_a_schema_says_why_fit_refuses_it(text, reasons, folder
 
 
 @pytest.mark.usefixtures("folder")
-def test_categories_of_public_rows_have_a_bin_for_others_where_that_is_asked_for(run):
+def test_from_public_adds_an_outside_bin_on_request(run):
     words = ("schema", "from-public", "data.csv", "--target", "ill")
     for more, policy in ((("--outside", "bin"), "bin"), ((), "error")):
         assert run(*words, *more, "-o", f"{policy}.yaml")[0] == 0

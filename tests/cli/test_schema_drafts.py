@@ -11,7 +11,7 @@ import hedgerow as hr
 from tests.schema.imports.descriptions import REDCAP_FIELDS, REDCAP_HEADER
 
 
-def test_a_data_dictionary_becomes_a_schema_that_fit_refuses_until_it_is_filled_in(folder, run):
+def test_fit_refuses_an_imported_data_dictionary_until_it_is_completed(folder, run):
     with (folder / "dictionary.csv").open("w", newline="") as file:
         csv.writer(file).writerows([REDCAP_HEADER, *REDCAP_FIELDS])
     code, out, err = run("schema", "import", "dictionary.csv", "--target", "smoker", "-o", "s.yaml")

@@ -139,7 +139,7 @@ def test_public_rows_are_proposed_where_they_are_given(wizard, folder):
     assert hr.Schema.load("w.yaml") == Schema.from_public(pd.read_csv(folder / "public.csv"))
 
 
-def test_a_persons_column_is_proposed_as_the_unit_and_an_identifier_is_left_out(wizard, folder):
+def test_a_person_column_is_proposed_as_unit_and_an_identifier_omitted(wizard, folder):
     (folder / "rows.csv").write_text("patient_id,record_id,customer,age\n")
     code, _, err = wizard(["", "0", "3", "", "u", "s", *[""] * 7])
     assert code == 0, err

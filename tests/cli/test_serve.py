@@ -111,7 +111,7 @@ def test_a_service_answers_until_it_is_told_to_end(run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_new_epoch_is_declared_with_a_reason_and_caps_change_in_no_other_way(run):
+def test_only_a_new_epoch_with_a_reason_changes_caps(run):
     run("serve", "init")
     configure()
     assert run("serve", "check")[0] == 0

@@ -130,7 +130,7 @@ def test_a_unit_is_refused_before_rows_are_read(folder, run):
         assert (code, "tallies" in err) == (2, True)
 
 
-def test_more_rows_than_an_exact_search_takes_are_refused_before_the_charge(folder, run):
+def test_too_many_rows_for_an_exact_search_are_refused_before_a_charge(folder, run):
     schema = hr.Schema.load(folder / "schema.yaml")
     hr.Tally(schema, np.array([[0, 0, 0], [2, 1, 0]]), np.array([[2**42, 0], [5, 2**33]])).save("counts.parquet")
     assert run("budget", "new", "budget.json", "--epsilon", "5")[0] == 0

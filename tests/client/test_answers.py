@@ -245,7 +245,7 @@ def by_the_public_key(receipt):
 
 
 @pytest.mark.parametrize("forged", [lambda _: "", unsigned, by_another, by_the_public_key])
-def test_without_the_curators_signature_nothing_is_believed_where_its_key_is_known(between, forged):
+def test_unsigned_answers_are_rejected_if_the_curators_key_is_known(between, forged):
     between.receipt = forged
     with pytest.raises(ServiceError, match="the receipt of the answer is not valid"):
         ask(connected())

@@ -190,7 +190,7 @@ def test_a_learner_takes_dates_of_dummy_rows(tmp_path, kind):
         curator.close()
 
 
-def test_refusals_say_what_was_asked_what_is_left_and_whether_it_was_charged(private):
+def test_refusals_state_requested_and_remaining_budget_and_any_charge(private):
     oracle = connected(private, "bob").oracle(1, epsilon=9)
     with pytest.raises(ServiceError, match=r"Requested: epsilon 9; remaining: 1. Nothing was charged") as raised:
         oracle.marginals(BY)
@@ -268,7 +268,7 @@ def test_a_failure_at_the_curators_is_told_as_charged(tmp_path):
             connected(service).fit(hr.PrivateTreeClassifier(epsilon=0.5))
 
 
-def test_a_fit_goes_on_under_its_key_after_the_service_has_forgotten_its_jobs(tmp_path):
+def test_a_fit_continues_under_its_key_after_the_service_lost_its_jobs(tmp_path):
     rows = WatchedRows(waits=True)
     with running(tmp_path, rows) as service:
         curator, found = connected(service), []

@@ -184,7 +184,7 @@ def test_a_service_that_is_restarted_during_a_fit_may_be_out_of_reach(monkeypatc
 
 
 @pytest.mark.parametrize("state", ["running", "pending", "unknown-job"])
-def test_a_job_that_never_ends_is_polled_for_a_bounded_time_and_keeps_its_key(monkeypatch, state):
+def test_an_endless_job_is_polled_for_a_bounded_time_and_keeps_its_key(monkeypatch, state):
     keys = []
     dataset = connected(monkeypatch, {}, handle=sent_as_jobs(keys, repeat(state)), job_timeout=0.05)["wards"]
     for _ in range(2):

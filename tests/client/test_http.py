@@ -46,7 +46,7 @@ def test_an_answer_without_end_is_read_no_further_than_one_may_be_long(connected
         assert 2**20 < sum(read) <= 2**20 + 2**16
 
 
-def test_a_failure_is_one_of_a_certificate_by_its_cause_and_not_by_its_text(connected):
+def test_certificate_errors_are_recognised_by_cause_and_not_by_text(connected):
     tries = []
 
     def answering(_):
@@ -161,7 +161,7 @@ def test_a_key_for_this_machine_goes_by_no_proxy(monkeypatch):
         assert keys == []
 
 
-def test_the_same_question_from_two_threads_is_two_and_an_unanswered_one_is_sent_with_its_key(connected):
+def test_threads_use_separate_keys_and_an_unanswered_key_is_reused(connected):
     keys, both = [], threading.Barrier(2, timeout=10)
 
     def answering(request):
@@ -195,7 +195,7 @@ def test_the_same_question_from_two_threads_is_two_and_an_unanswered_one_is_sent
 PENDING = {"type": "urn:hedgerow:problem:unavailable", "title": "Not now", "detail": "It is pending.", "charged": True}
 
 
-def test_a_question_that_is_pending_is_sent_again_with_its_key_after_the_time_asked_for(connected, monkeypatch):
+def test_a_pending_question_is_resent_with_its_key_after_retry_after(connected, monkeypatch):
     pauses, keys = [], []
     monkeypatch.setattr("time.sleep", pauses.append)
 

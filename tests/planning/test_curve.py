@@ -51,7 +51,7 @@ def test_a_model_beats_the_constant_from_where_all_runs_do():
     assert starts == {"tree": Fraction(1), "rule list": Fraction(2), "scorecard": None}
 
 
-def test_the_smallest_epsilon_that_is_enough_is_near_the_best_result_and_better_than_the_constant():
+def test_the_sufficient_epsilon_is_near_the_best_and_beats_the_constant():
     found = curve(
         constant=[[0.5, 0.5]] * 3,
         tree=[[0.45, 0.8], [0.6, 0.6], [0.62, 0.62]],

@@ -78,7 +78,7 @@ def test_bounds_are_those_of_the_learners_own_plan(epsilon, options):
     assert bounds[1].excess(epsilon) == pytest.approx(surprise / float(plan.mechanism.weight), rel=1e-12)
 
 
-def test_a_tree_of_a_depth_loses_less_than_any_tree_with_as_many_leaves_can():
+def test_the_bound_by_depth_is_tighter_than_the_bound_by_leaves():
     """By hand for depth 2: the root and both nodes below it have tests, of which the second level cost more."""
     learner = specification_of(hr.PrivateTreeClassifier(1))
     draw = WholeDraw.of(learner, SCHEMA)

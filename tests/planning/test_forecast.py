@@ -78,7 +78,7 @@ def test_the_default_epsilon_is_the_least_for_a_tree_of_two_levels():
         assert "a tree of depth 2 misclassifies on average at most" in words(forecast)
 
 
-def test_where_models_are_greedy_there_is_no_bound_and_an_epsilon_is_needed(monkeypatch):
+def test_greedy_models_have_no_bound_and_require_an_epsilon(monkeypatch):
     monkeypatch.setattr(cost, "MOST_SECONDS", 0)
     forecast = hr.plan(SCHEMA, 30, "0.01")
     assert forecast.enough_epsilon is None
@@ -177,7 +177,7 @@ def test_a_rare_class_is_forecast_with_what_helps():
     assert "one class for everyone" not in words(hr.plan(SCHEMA, 400, "1e-6"))  # labels are noise, and rarely all equal
 
 
-def test_a_class_weight_is_not_proposed_if_the_class_has_fewer_rows_than_noise_costs():
+def test_no_class_weight_is_proposed_if_noise_exceeds_the_class_size():
     forecast = hr.plan(SCHEMA, 100, 1, class_share={"yes": 0.002})
     weighted = [risk.probability for risk in forecast.risks if risk.class_weight is not None]
     assert max(weighted) < 0.5  # as labels are noise

@@ -50,7 +50,7 @@ def test_bounds_are_in_units_of_variance_and_of_the_target():
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(2)])
-def test_r2_of_draws_is_no_lower_than_the_bound_on_average_and_in_95_of_100(epsilon):
+def test_r2_of_draws_respects_the_mean_and_95_percent_bounds(epsilon):
     """No error is beyond half the range but by chance, so that the clipped loss is the squared one but for a few."""
     data, days = a_table(200)
     models = [PrivateTreeRegressor(epsilon, schema=SCHEMA, random_state=seed).fit(data, days) for seed in range(60)]
@@ -118,7 +118,7 @@ def test_public_rows_are_scored_as_scikit_learn_does(monkeypatch):
 
 
 @pytest.mark.statistics
-def test_real_fits_are_in_the_band_as_often_as_stated_and_not_in_that_of_another_epsilon(monkeypatch):
+def test_fits_fall_into_the_band_at_its_stated_rate_and_epsilon_only(monkeypatch):
     """30 fits to other rows of the same kind: 80 % are stated, and three standard deviations of a share are .22.
 
     The band of 9 runs is itself off by more; that of another ε is elsewhere.

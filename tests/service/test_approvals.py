@@ -70,7 +70,7 @@ def test_the_first_question_waits_and_then_none_does(ledger_url):  # noqa: F811
         assert [one.analyst for one in approvals.pending()] == ["bob"]
 
 
-def test_what_was_approved_for_the_rows_of_one_epoch_waits_again_in_the_next(ledger_url):  # noqa: F811
+def test_an_approval_for_an_epoch_does_not_apply_to_the_next(ledger_url):  # noqa: F811
     with curator_of(ledger_url, approval="every") as curator:
         assert waits(curator)
         curator.approvals.decide({1: "approved"}, by="carla")

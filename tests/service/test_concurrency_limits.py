@@ -76,7 +76,7 @@ def test_questions_that_take_long_hold_up_neither_others_nor_free_calls(tmp_path
     assert statuses == [200] * 47
 
 
-def test_a_free_call_is_told_to_take_too_long_keeps_its_turn_and_does_not_keep_the_process(monkeypatch):
+def test_a_slow_free_call_keeps_its_turn_but_does_not_block_process_exit(monkeypatch):
     monkeypatch.setattr(turns, "FREE_SECONDS", 0.05)
     go, found = threading.Event(), []
 

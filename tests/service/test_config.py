@@ -127,7 +127,7 @@ def test_an_entry_at_fault_is_named(folder, change, named):
         Config.read(write(folder, change))
 
 
-def test_a_key_in_the_wrong_part_of_a_configuration_is_named_with_its_place(folder):
+def test_a_misplaced_configuration_key_is_reported_with_its_place(folder):
     with pytest.raises(ArgumentError, match=r"wards\.quotas' is not a key of this section; move it to the top level"):
         Config.read(write(folder, {"quotas": {"questions": 2}}))
     with pytest.raises(ArgumentError, match="'min_epsilon' is not a key of this section; move it into each dataset"):
@@ -194,7 +194,7 @@ def test_an_error_names_the_dataset_that_it_is_about(folder):
         assert raised.value.__notes__ == ["dataset second"]
 
 
-def test_an_epoch_that_is_declared_while_rows_are_read_is_not_charged_for_them(folder, monkeypatch):
+def test_an_epoch_declared_while_rows_are_read_is_not_charged_for_them(folder, monkeypatch):
     path = write(folder, {"analysts": {"ana": {"epsilon": 2}}})
     opened(path).ledger.close()
 

@@ -130,7 +130,7 @@ def test_a_request_that_is_sent_slowly_is_ended(app, begun):
 
 
 @pytest.mark.usefixtures("impatient")
-def test_requests_one_after_the_other_on_one_connection_each_have_their_time(app):
+def test_each_request_on_a_connection_has_its_own_time_limit(app):
     with served(app) as url, httpx2.Client(timeout=5) as client:
         for _ in range(4):
             assert client.post(url, content=b"abc").text == "abc"

@@ -78,7 +78,7 @@ def test_answers_are_the_counts_of_the_rows(url, kind):
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
-def test_the_charge_is_on_disk_before_rows_are_touched_and_is_what_the_cost_call_said(url, kind):
+def test_the_charge_is_stored_before_rows_are_read_and_equals_the_cost(url, kind):
     rows = WatchedRows()
     with curator_of(url, rows) as curator:
         cost = curator.cost(ANA, "wards", kind, QUESTIONS[kind])
@@ -322,7 +322,7 @@ def test_a_ledger_that_adds_up_rho_is_charged_the_rho_of_each_attribute(url, cap
         )
 
 
-def test_gaussian_answers_compose_in_gaussian_dp_where_the_ledger_adds_up_epsilon_and_delta(url):
+def test_gaussian_answers_compose_in_gdp_if_the_ledger_adds_epsilon_delta(url):
     cap, shares = Account(Fraction(2), Fraction("1e-5")), {"ana": Account(Fraction(2), Fraction("1e-5"))}
     with curator_of(url, cap=cap, shares=shares) as curator:
         body = question(epsilon="1", delta="1e-6", bins=BINS)
@@ -403,7 +403,7 @@ def test_a_question_about_another_epoch_is_not_charged(url):
         assert json.loads(curator.ask(Request(ANA, "wards", "marginals", "two", second)).body)["epoch"] == 2
 
 
-def test_a_question_charged_in_an_epoch_is_not_answered_from_the_rows_of_the_next(url):
+def test_a_charged_question_is_not_answered_from_a_later_epochs_rows(url):
     with curator_of(url, WatchedRows()) as curator:
         curator.ledger.answer = lambda *_: (_ for _ in ()).throw(LedgerUnavailableError("the disk is full"))
         with pytest.raises(LedgerUnavailableError, match="full"):
@@ -458,7 +458,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("error", FAULTS, ids=lambda error: getattr(error, "cause", type(error).__name__))
-def test_where_the_service_runs_short_the_charge_is_for_the_same_request_asked_again(tmp_path, error):
+def test_after_a_resource_failure_a_retry_uses_the_same_charge(tmp_path, error):
     rows = ShortRows(error, error, error)
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         for _ in range(3):
@@ -581,7 +581,7 @@ class LostRows(WatchedRows):
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
-def test_rows_out_of_reach_are_noticed_before_a_charge_and_before_another_attempt(url, kind, caplog, monkeypatch):
+def test_unreachable_rows_are_detected_before_a_charge_and_each_attempt(url, kind, caplog, monkeypatch):
     monkeypatch.setattr("hedgerow.service.availability._FRESH", 0)
     rows = LostRows()
     with curator_of(url, rows) as curator:

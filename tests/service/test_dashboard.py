@@ -283,7 +283,7 @@ def test_every_response_has_the_headers(seen):
         assert response.headers["cache-control"] == "no-store"
 
 
-def test_no_page_loads_from_elsewhere_or_has_a_script_or_a_style_of_its_own(seen):
+def test_pages_have_no_scripts_inline_styles_or_external_resources(seen):
     for _, _, response in seen:
         if response.headers.get("content-type", "").startswith("text/html"):
             assert not re.search(r"<script|<style|<iframe|<object|javascript:| on\w+=| style=|https?://", response.text)

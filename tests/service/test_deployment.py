@@ -82,7 +82,7 @@ def instruction(name):
     return re.findall(rf"^{name} (.+)$", CONTAINERFILE.read_text(), re.MULTILINE)[-1]
 
 
-def test_every_exposed_port_of_the_container_is_one_that_its_command_listens_on():
+def test_the_containers_command_listens_on_every_exposed_port():
     words = json.loads(instruction("CMD"))
     given = {words[at]: words[at + 1] for at, word in enumerate(words[:-1]) if word.startswith("--")}
     ports = [given["--port"], given["--curator-port"]]

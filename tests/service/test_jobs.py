@@ -97,7 +97,7 @@ def test_a_refusal_is_kept_and_a_new_try_is_made(opened):
     assert curator.ledger.account("wards").spent == 0
 
 
-def test_jobs_that_have_ended_are_forgotten_in_time_and_the_ledger_has_their_answers(opened, monkeypatch):
+def test_ended_jobs_are_dropped_and_their_answers_stay_in_the_ledger(opened, monkeypatch):
     jobs, rows, curator = opened
     monkeypatch.setattr(module, "_MOST_KEPT", 1)
     rows.go.set()
@@ -134,7 +134,7 @@ def test_analysts_take_turns_and_one_with_many_fits_delays_nobody(opened):
     assert begun == ["ana", "bob", *["ana"] * 7]
 
 
-def test_a_fit_of_another_analyst_begins_while_one_runs_and_a_second_of_the_same_does_not(opened):
+def test_different_analysts_fit_concurrently_but_the_same_analyst_waits(opened):
     jobs, rows, _ = opened
     first, second, other = submit(jobs), submit(jobs, "two"), submit(jobs, "one", BOB)
     while rows.touched < 2:
@@ -156,7 +156,7 @@ def test_a_full_queue_has_room_for_one_question_of_everybody(opened, monkeypatch
         submit(jobs, "two", BOB)
 
 
-def test_an_answer_waits_outside_the_workers_and_holds_the_turn_of_its_analyst_alone(tmp_path):
+def test_a_waiting_answer_blocks_only_its_own_analyst_and_no_worker(tmp_path):
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", WatchedRows(), answer_after=1.5) as curator:
         jobs = Jobs(curator)
         jobs._free = 1
@@ -179,7 +179,7 @@ def test_an_answer_waits_outside_the_workers_and_holds_the_turn_of_its_analyst_a
         assert curator.ledger.account("wards", "ana").spent == 1 / 2
 
 
-def test_a_job_whose_failure_cannot_be_logged_ends_and_gives_up_the_turn_of_its_analyst(opened, monkeypatch):
+def test_a_job_ends_and_frees_its_turn_if_its_failure_cannot_be_logged(opened, monkeypatch):
     def warning(*_):
         raise ValueError("the log is closed")
 
@@ -194,7 +194,7 @@ def test_a_job_whose_failure_cannot_be_logged_ends_and_gives_up_the_turn_of_its_
     assert first.error is not None
 
 
-def test_after_a_restart_the_ledger_knows_the_question_of_a_job_and_its_state(tmp_path):
+def test_after_a_restart_the_ledger_has_a_jobs_question_and_state(tmp_path):
     url, fits = f"sqlite:///{tmp_path}/ledger.db", {}
     with curator_of(url, WatchedRows()) as curator:
         jobs = Jobs(curator)

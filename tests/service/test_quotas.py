@@ -73,7 +73,7 @@ def test_concurrent_questions_do_not_exceed_the_quota_and_leave_nothing(ledger_u
         curator.ledger.verify()
 
 
-def test_a_question_that_was_charged_is_answered_again_when_the_quota_is_full(tmp_path):
+def test_a_charged_question_is_answered_again_when_the_quota_is_full(tmp_path):
     url = f"sqlite:///{tmp_path}/ledger.db"
     with curator_of(url) as curator:
         answer = ask(curator, "one")
@@ -83,7 +83,7 @@ def test_a_question_that_was_charged_is_answered_again_when_the_quota_is_full(tm
             ask(curator, "two", MARGINALS)
 
 
-def test_room_for_an_answer_is_kept_until_it_is_known_and_given_back_by_failures(tmp_path):
+def test_space_for_an_answer_is_reserved_and_released_by_failures(tmp_path):
     rows, kept = WatchedRows(fails=True), []
     with curator_of(f"sqlite:///{tmp_path}/ledger.db", rows) as curator:
         used = lambda: curator.describe(ANA, "wards")["quota"]["stored_bytes"]["used"]  # noqa: E731
@@ -133,7 +133,7 @@ def test_no_answer_is_larger_than_its_question_said(tmp_path, kind, body):
         assert len(ask(curator, "one", body, kind=kind).content) <= size(curator, body, kind)
 
 
-def test_a_disk_that_is_nearly_full_takes_no_new_question_and_finishes_charged_ones(tmp_path, monkeypatch):
+def test_a_nearly_full_disk_stops_new_questions_but_not_charged_ones(tmp_path, monkeypatch):
     url, free = f"sqlite:///{tmp_path}/ledger.db", [10 * MIB]
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=free[0]))
     rows = WatchedRows()
@@ -157,7 +157,7 @@ def test_a_disk_that_is_nearly_full_takes_no_new_question_and_finishes_charged_o
         assert ask(curator, "two").body
 
 
-def test_room_is_kept_for_questions_that_are_pending_after_an_outage_and_a_restart(tmp_path, monkeypatch):
+def test_space_stays_reserved_for_pending_questions_after_a_restart(tmp_path, monkeypatch):
     def fail():
         raise ConnectionResetError
 

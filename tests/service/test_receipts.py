@@ -100,7 +100,7 @@ def _statement():
     return dict.fromkeys((*names, "epsilon", "delta", "rho"), "x")
 
 
-def test_receipts_of_a_key_that_was_replaced_are_checked_with_the_file_of_all(made):
+def test_receipts_of_a_replaced_key_verify_with_the_public_key_file(made):
     folder, signer, _, (answer, _) = made
     signer.save(folder / "curator.key")
     new, newest = Signer.new(), Signer.new()

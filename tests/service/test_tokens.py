@@ -122,7 +122,7 @@ def test_keys_that_nobody_published_are_asked_for_seldom(published):
     assert asked == [0, 10]
 
 
-def test_an_issuer_that_fails_is_asked_seldom_and_its_keys_are_believed_no_longer(published):
+def test_a_failing_issuer_is_queried_rarely_and_its_keys_expire(published):
     tokens, now, asked, first = published
     tokens.caller(token())
     first.append(lambda: (_ for _ in ()).throw(jwt.PyJWKClientConnectionError("down")))

@@ -195,7 +195,7 @@ def test_the_process_that_has_ended_is_told_from_the_one_that_answers(ledger_url
         assert ledger.account("wards").spent == Fraction(1, 4)
 
 
-def test_a_request_is_evaluated_until_it_is_answered_however_often_the_process_ends(ledger_url):
+def test_a_request_is_evaluated_until_answered_despite_crashes(ledger_url):
     for _ in range(4):
         with ledger_at(ledger_url) as ledger:
             if not list(ledger.entries()):
@@ -262,7 +262,7 @@ def test_entries_can_be_read_from_one_on(ledger):
         list(ledger.entries(6))
 
 
-def test_a_receipt_names_the_charging_entry_even_where_an_earlier_key_is_the_name_of_the_request(ledger, monkeypatch):
+def test_a_receipt_names_its_entry_even_if_a_key_equals_the_request_name(ledger, monkeypatch):
     name = "00000000-0000-4000-8000-000000000000"
     ledger.reserve(asked(name))
     monkeypatch.setattr("hedgerow.service.ledger.ledger.uuid4", lambda: name)

@@ -60,7 +60,7 @@ def test_a_ledger_is_opened_again_with_its_head(kept):
 @pytest.mark.claim(
     "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
 )
-def test_a_ledger_behind_its_head_is_refused_until_an_operator_accepts_it_which_is_recorded(kept):
+def test_a_ledger_behind_its_head_is_refused_until_a_recorded_acceptance(kept):
     roll_back(kept)
     for _ in range(2):
         with pytest.raises(LedgerError, match=LOST):
@@ -99,7 +99,7 @@ def test_without_its_head_only_an_empty_ledger_is_new(kept):
 @pytest.mark.claim(
     "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
 )
-def test_a_database_that_is_replaced_by_an_earlier_one_meanwhile_charges_nothing(kept):
+def test_a_database_replaced_by_an_older_copy_charges_nothing(kept):
     """As an asynchronous replica that takes over."""
     with ledger_at(kept) as ledger:
         ledger.reserve(asked("two"))
@@ -128,7 +128,7 @@ def test_a_plain_copy_of_a_running_ledger_is_no_new_one(tmp_path):
             ledger_at(f"sqlite:///{copy}")
 
 
-def test_a_plain_copy_is_no_new_ledger_after_a_kill_while_the_dataset_was_declared_either(tmp_path):
+def test_a_plain_copy_is_refused_after_a_crash_during_a_declaration(tmp_path):
     url = f"sqlite:///{tmp_path}/ledger.db"
     child = os.fork()
     if not child:
@@ -144,7 +144,7 @@ def test_a_plain_copy_is_no_new_ledger_after_a_kill_while_the_dataset_was_declar
             ledger_at(f"sqlite:///{tmp_path}/copy/ledger.db")
 
 
-def test_a_backup_of_a_plain_copy_is_refused_and_so_is_one_of_a_rolled_back_ledger(tmp_path):
+def test_plain_copies_and_rolled_back_ledgers_cannot_be_backed_up(tmp_path):
     url = f"sqlite:///{tmp_path}/ledger.db"
     with ledger_at(url) as ledger:
         declare(ledger)
@@ -184,7 +184,7 @@ def test_a_crash_between_a_commit_and_its_head_is_none(kept, monkeypatch):
 
 
 @pytest.mark.claim("the hash of the last entry is stored outside the database before the entry takes effect")
-def test_no_answer_that_another_process_stored_leaves_before_the_head_has_it(kept, monkeypatch):
+def test_an_answer_from_another_process_is_sent_after_the_head_has_it(kept, monkeypatch):
     with ledger_at(kept) as one, ledger_at(kept) as two:
         reserved = one.reserve(asked("two"))
         with monkeypatch.context() as patch:
@@ -206,7 +206,7 @@ def test_a_head_is_never_set_back_by_a_slower_process(tmp_path):
     assert (tmp_path / "head").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_head_is_written_under_a_lock_and_one_that_another_process_wrote_is_synchronised_too(tmp_path, monkeypatch):
+def test_heads_are_written_under_a_lock_and_always_synchronised(tmp_path, monkeypatch):
     done = []
     monkeypatch.setattr(log_module.fcntl, "flock", lambda *_: done.append("lock"))
     monkeypatch.setattr(log_module, "_sync", lambda _: done.append("file"))
@@ -252,7 +252,7 @@ def test_a_ledger_that_is_read_is_neither_made_nor_changed(kept, ledger_url):
         assert found.verify() == expected
 
 
-def test_verifying_tells_a_restored_snapshot_by_the_head_beside_it_or_one_kept_elsewhere(tmp_path):
+def test_verification_detects_a_restored_snapshot_by_a_head(tmp_path):
     path = tmp_path / "ledger.db"
     url = f"sqlite:///{path}"
     with ledger_at(url) as ledger:
@@ -305,7 +305,7 @@ def test_tables_of_another_version_are_refused_and_left(tmp_path, version):
 
 
 @pytest.mark.parametrize("lost", ["database", "both"])
-def test_a_missing_ledger_is_begun_anew_only_when_asked_and_this_is_recorded(tmp_path, lost):
+def test_a_missing_ledger_is_recreated_only_on_request_and_on_record(tmp_path, lost):
     url, mark = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "curator.key-ledger"
     with pytest.raises(LedgerMissingError, match="serve check --new-ledger"):
         Ledger(url, mark=mark)
@@ -333,7 +333,7 @@ def test_a_missing_ledger_is_begun_anew_only_when_asked_and_this_is_recorded(tmp
     Ledger(url, mark=mark).close()
 
 
-def test_a_database_that_is_restored_with_its_earlier_head_is_behind_the_mark(tmp_path):
+def test_a_database_restored_with_its_older_head_is_behind_the_mark(tmp_path):
     url, mark, kept = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "key-ledger", tmp_path / "kept"
     with Ledger(url, mark=mark, new_ledger=True) as ledger:
         declare(ledger)
@@ -371,7 +371,7 @@ def test_a_crash_between_a_new_ledger_and_its_mark_is_no_lost_ledger(tmp_path):
     assert mark.exists()
 
 
-def test_of_servers_that_begin_a_ledger_at_once_none_is_told_that_it_is_lost(ledger_url, tmp_path):
+def test_concurrent_creation_of_a_ledger_never_reports_a_loss(ledger_url, tmp_path):
     """Each either begins it, goes on with it, or is told that it is there already."""
     head, mark, found = head_of(ledger_url), tmp_path / "key-ledger", []
 

@@ -192,7 +192,7 @@ def earlier(ledger_url):
     return ledger_url
 
 
-def test_a_ledger_from_before_the_index_is_verified_as_it_is_and_indexed_when_it_is_opened(earlier):
+def test_a_ledger_without_an_index_is_verified_and_indexed_when_opened(earlier):
     with closing(log_module.Log(earlier, head_of(earlier), read_only=True)) as log:
         assert str(log.verify()).startswith("5 entries, complete")
         assert not sa.inspect(log.database.engine).has_table("entry_index")
@@ -212,7 +212,7 @@ def test_an_incomplete_index_is_reported_and_made_again_at_the_next_start(ledger
         assert opened.verify().entries == 5
 
 
-def test_the_index_of_an_earlier_ledger_is_made_whole_by_whatever_opens_it_first(earlier):
+def test_the_first_writer_completes_the_index_of_an_older_ledger(earlier):
     Keys(earlier).close()
     with closing(log_module.Log(earlier, head_of(earlier), read_only=True)) as log:
         assert sa.inspect(log.database.engine).has_table("entry_index")
