@@ -76,7 +76,7 @@ def test_the_help_of_an_option_has_at_most_two_lines_on_average(run, monkeypatch
     assert len(options) < len(lines) <= 2 * len(options)
 
 
-def test_a_file_of_no_model_is_one_clear_line(folder, run):
+def test_a_file_without_a_model_is_an_error_of_one_line(folder, run):
     (folder / "other.json").write_text('{"format": "hedgerow/marginals"}')
     for words in (("show", "other.json"), ("predict", "other.json", "data.csv")):
         code, out, err = run(*words)

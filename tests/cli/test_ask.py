@@ -192,7 +192,7 @@ def test_what_cannot_be_asked_is_told_and_nothing_is_written(folder, run, monkey
     assert not (folder / "q.json").exists()
 
 
-def test_a_question_file_that_is_none_is_refused(folder, run):
+def test_an_invalid_question_file_is_refused(folder, run):
     good = QuestionFile.new("wards", "fits", {"epsilon": "1"})
     for change in ({"kind": "shell"}, {"more": 1}, {"version": 2}, {"key": 5}):
         (folder / "q.json").write_text(json.dumps(json.loads(good.text) | change))

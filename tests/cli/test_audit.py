@@ -14,7 +14,7 @@ from tests.report.subjects import a_table, without_privacy
 FIT = (*WITHOUT_COUNTS, "--release-counts")
 
 
-def test_audit_tells_what_a_model_leaves_to_guess(folder, run):
+def test_audit_reports_the_residual_entropy_of_a_model(folder, run):
     run(*FIT)
     model = hr.load_model("model.json")
     found = hr.audit.reconstruction(model)
@@ -51,7 +51,7 @@ def test_audit_of_a_wider_table(folder, run):
     assert more["domain_worlds"] == 4 * json.loads(run("audit", "model.json", "--json")[1])["domain_worlds"]
 
 
-def test_audit_asks_for_what_it_needs(folder, run):
+def test_audit_reports_missing_and_invalid_options(folder, run):
     run(*FIT)
     code, out, err = run("audit", "model.json", "--by", "sex")
     assert (code, out) == (2, "")
@@ -86,7 +86,7 @@ def test_audit_asks_for_what_it_needs(folder, run):
     assert run("audit", "drawn.json", "--data", "other.csv")[0] == 0  # it uses no column
 
 
-def test_a_scorecard_is_refused_with_what_applies_to_it(folder, run):
+def test_audit_refuses_a_scorecard_and_refers_to_its_card(folder, run):
     a_scorecard(folder)
     for more in ((), ("--data", "data.csv")):
         code, out, err = run("audit", "card.json", *more)

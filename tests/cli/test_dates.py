@@ -26,7 +26,7 @@ def export(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_an_export_with_semicolons_commas_and_dots_needs_one_line(export, run):
+def test_schema_check_suggests_the_date_format_of_a_column(export, run):
     (export / "plain.yaml").write_text(SCHEMA % "")
     code, out, err = run("schema", "check", "plain.yaml", "export.csv", "--decimal", ",")
     assert code == 2
@@ -54,7 +54,7 @@ def test_schema_check_proposes_dates_and_names_ambiguous_formats(export, run):
     )
 
 
-def test_public_rows_tell_the_format_or_are_asked_for_it(export, run):
+def test_from_public_infers_the_date_format_or_asks_for_it(export, run):
     assert run("schema", "from-public", "export.csv", "--target", "died", "--decimal", ",", "-o", "p.yaml")[0] == 0
     assert hr.Schema.load(export / "p.yaml")["admitted"].format == "%d.%m.%Y"
     (export / "t.csv").write_text("a,died\n1/2/2020,no\n3/4/2020,yes\n")

@@ -75,7 +75,7 @@ def test_persons_are_protected_by_an_option(folder, run):
         (("--unit", "who"), "--unit requires --max-rows"),
     ],
 )
-def test_bad_input_is_one_clear_line(folder, run, words, problem):
+def test_bad_input_is_an_error_of_one_line(folder, run, words, problem):
     code, out, err = run(*EVALUATE, *words)
     assert (code, out) == (2, "")
     assert problem in err.strip().splitlines()[-1]

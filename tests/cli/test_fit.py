@@ -91,7 +91,7 @@ def test_the_card_tells_which_search_was_chosen(run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_counts_are_released_where_they_are_asked_for(run):
+def test_counts_are_released_on_request(run):
     assert run(*TREE, "--release-counts", "-o", "tree.json")[0] == 0
     assert Tree.load("tree.json").has_counts
     words = (*FIT, "--max-rules", "3", "--lookahead", "1", "--release-counts", "-o", "list.json")
@@ -270,7 +270,7 @@ def test_scorecard_options_are_checked_before_an_engine_counts_the_table(run, mo
         ),
     ],
 )
-def test_bad_words_about_a_scorecard_cost_nothing(folder, run, words, message):
+def test_invalid_scorecard_options_charge_nothing(folder, run, words, message):
     run("budget", "new", "b.json", "--epsilon", "9", "--delta", "0.1")
     code, out, err = run(*words, "--budget", "b.json")
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -368,7 +368,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_clear_line_and_leaves_nothing(case, folder, run):
+def test_bad_input_is_an_error_of_one_line_and_writes_no_file(case, folder, run):
     content, words, message = BAD[case]
     (folder / "bad.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
     epsilon = [] if words == ["--epsilon"] else ["--epsilon", "1"]
@@ -403,7 +403,7 @@ def test_an_output_that_exists_is_kept_unless_forced(folder, run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_seeded_model_is_written_for_research_only_and_says_so(run):
+def test_a_seeded_model_is_labelled_for_research_only(run):
     assert run(*FIT, "--seed", "1", "--research")[0] == 0
     assert hr.models.RuleList.load("model.json").privacy.guarantee == "none (seeded noise)"
 
@@ -461,7 +461,7 @@ BAD_MECHANISMS = {
 
 
 @pytest.mark.parametrize("case", BAD_MECHANISMS)
-def test_bad_words_about_a_mechanism_cost_nothing(case, folder, run):
+def test_invalid_mechanism_options_charge_nothing(case, folder, run):
     words, message = BAD_MECHANISMS[case]
     run("budget", "new", "b.json", "--epsilon", "9", "--delta", "0.1")
     data = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "5")
@@ -488,7 +488,7 @@ def test_a_tiny_epsilon_gives_a_single_warning(run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_model_that_predicts_the_same_for_every_row_is_told(run):
+def test_a_constant_model_is_reported(run):
     data = pd.read_csv("data.csv")
     data.assign(ill="no").to_csv("data.csv", index=False)
     code, out, err = run(*TREE)
@@ -498,7 +498,7 @@ def test_a_model_that_predicts_the_same_for_every_row_is_told(run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_costs_of_a_number_are_refused_by_what_its_label_is(run):
+def test_costs_of_a_numeric_label_are_refused(run):
     schema = hr.Schema(dict(hr.Schema.load("schema.yaml").attributes), hr.Number("days", 0, 32))
     schema.save("days.yaml")
     words = ("fit", "data.csv", "--schema", "days.yaml", "--epsilon", "1", "--class-weight", "yes=5", "-o", "m.json")

@@ -49,7 +49,7 @@ def test_an_export_has_the_entries_as_they_are_hashed(kept, run, tmp_path):
     assert "already exists" in run("ledger", "export", "curator.db", "-o", "entries.jsonl")[2]
 
 
-def test_a_broken_ledger_is_told_in_a_line(kept, run):
+def test_a_broken_ledger_is_reported_in_a_line(kept, run):
     with kept._database.writing() as connection:
         connection.exec_driver_sql("UPDATE totals SET epsilon = '0'")
     assert run("ledger", "verify", "curator.db") == (
@@ -72,7 +72,7 @@ def test_without_the_extra_it_says_what_to_install(run, monkeypatch):
     assert "pip install 'hedgerow[service]'" in run("ledger", "verify", "curator.db")[2]
 
 
-def test_an_empty_ledger_is_not_a_whole_one(tmp_path, monkeypatch, run):
+def test_an_empty_ledger_is_not_reported_as_complete(tmp_path, monkeypatch, run):
     monkeypatch.chdir(tmp_path)
     Ledger("sqlite:///curator.db", new_ledger=True).close()
     code, out, _ = run("ledger", "verify", "curator.db")

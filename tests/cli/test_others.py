@@ -41,7 +41,7 @@ def test_rows_in_the_comments_of_a_file_are_named_by_audit_and_report(folder, ru
     assert "The file holds 2 rows of data" in of_board["sentence"]
 
 
-def test_an_audit_asks_for_rows_where_a_leaf_has_no_counts(folder, run):
+def test_an_audit_requires_rows_if_a_leaf_has_no_counts(folder, run):
     (folder / "rules.txt").write_text("if age <= 40 then no (no 3, yes 1)\nelse yes\n")
     code, _, error = run("audit", "rules.txt", "--schema", "schema.yaml")
     assert (code, "no released counts; add --data FILE" in error) == (2, True)
@@ -66,7 +66,7 @@ def test_a_file_of_hedgerow_takes_no_schema(folder, run):
     assert "--schema is not allowed here" in run("show", "tree.json", "--schema", "schema.yaml")[2]
 
 
-def test_a_scorecard_is_not_audited_and_the_error_says_what_to_use(folder, run):
+def test_auditing_a_scorecard_is_an_error_with_an_alternative(folder, run):
     a_scorecard(folder)
     assert "hedgerow report" in run("audit", "card.json")[2]
     assert "For a scorecard" in " ".join(run("audit", "--help")[1].split())

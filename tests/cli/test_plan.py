@@ -53,14 +53,14 @@ def test_a_public_table_is_tried_and_a_picture_drawn(folder, run):
         (("--schema", "absent.yaml"), "absent.yaml"),
     ],
 )
-def test_bad_input_is_one_clear_line(run, words, problem):
+def test_bad_input_is_an_error_of_one_line(run, words, problem):
     code, out, err = run(*PLAN, *words)
     assert (code, out) == (2, "")
     (line,) = err.strip().splitlines()
     assert problem in line
 
 
-def test_a_fit_that_needs_many_rows_says_so_first(run):
+def test_a_fit_that_needs_many_rows_warns_first(run):
     few = [*FIT]
     few[few.index("5")] = "0.01"
     code, _, err = run(*few)

@@ -36,7 +36,7 @@ def test_a_column_of_the_input_is_copied_as_it_is_written(folder, run):
     assert [list(row.items())[:2] for row in found][1] == [("age", "20"), ("id", " 8")]
 
 
-def test_all_columns_are_copied_and_none_hides_another(folder, run):
+def test_all_columns_are_copied_without_overwriting_each_other(folder, run):
     tree = a_tree(folder, **COUNTED)
     assert run("predict", "tree.json", "data.csv", "--append", "--proba", "-o", "p.csv")[0] == 0
     before, after = pd.read_csv("data.csv", dtype=str), pd.read_csv("p.csv", dtype=str)
@@ -56,7 +56,7 @@ def test_columns_that_are_not_there_and_both_options_are_refused(folder, run):
     assert "leave --id out" in run("predict", "tree.json", "data.csv", "--id", "age", "--append")[2]
 
 
-def test_a_leaf_is_explained_by_its_condition_and_what_was_released(folder, run):
+def test_a_leaf_is_explained_by_its_condition_and_released_values(folder, run):
     a_tree(folder, **COUNTED)
     found = json.loads(run("predict", "tree.json", "data.csv", "--explain", "--json")[1])
     ages = pd.read_csv("data.csv")["age"]
@@ -93,7 +93,7 @@ def a_tree_of_a_number(folder, **leaves):
     return tree
 
 
-def test_a_number_is_written_without_what_rounding_adds(folder, run):
+def test_a_number_is_written_without_rounding_errors(folder, run):
     a_tree_of_a_number(folder, old={"sums": (4, 3), "mean": 37 * 0.24}, young={"sums": (7, 7), "mean": 2.5})
     found = json.loads(run("predict", "number.json", "data.csv", "--json")[1])
     assert {row["days"] for row in found} == {8.88, 2.5}

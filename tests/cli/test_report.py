@@ -129,7 +129,7 @@ def test_models_of_every_kind(folder, run):
     assert "Do not release the model as it is." in err  # of the sheet that decides
 
 
-def test_it_says_what_is_missing_or_in_the_way(fitted, run):
+def test_missing_or_conflicting_options_are_reported(fitted, run):
     assert "a model file is missing" in run("report")[2]
     assert "an output is missing" in run("report", "model.json")[2]
     assert "must end in .html or .json" in run("report", "model.json", "-o", "r.pdf")[2]

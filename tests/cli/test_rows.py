@@ -114,7 +114,7 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.parquet", *FIT, "--memory", "3"), "error: --memory must be a size such as 4GB"),
     ],
 )
-def test_bad_input_is_one_line(folder, run, words, message):
+def test_bad_input_is_reported_in_one_line(folder, run, words, message):
     code, out, err = run(*words)
     assert (code, out) == (2, "")
     assert err.startswith(message)

@@ -199,7 +199,7 @@ def test_where_a_schema_was_written_is_no_part_of_what_is_printed(run):
 
 
 @pytest.mark.parametrize("word", ["007", "1, 010", "-07", "+010"])
-def test_numbers_with_zeros_before_them_are_not_read_as_others(word, folder, run):
+def test_numbers_with_leading_zeros_need_quotes_in_a_schema(word, folder, run):
     (folder / "s.yaml").write_text(f"attributes:\n  a: {{kind: categorical, values: [{word}]}}\n")
     code, _, err = run("schema", "show", "s.yaml")
     assert code == 2

@@ -89,7 +89,7 @@ def test_keys_are_added_listed_and_revoked(folder, run):
 
 @pytest.mark.statistics  # a kill
 @pytest.mark.usefixtures("folder")
-def test_a_service_answers_until_it_is_told_to_end(run):
+def test_a_service_answers_until_it_is_stopped(run):
     run("serve", "init")
     configure()
     run("serve", "check")
@@ -244,7 +244,7 @@ def test_a_tls_key_that_others_can_read_is_not_used():
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_ledger_that_was_rolled_back_is_served_once_the_operator_says_so(run):
+def test_a_rolled_back_ledger_is_served_only_after_acceptance(run):
     run("serve", "init")
     configure()
     run("serve", "check")

@@ -120,7 +120,7 @@ def test_only_a_scorecard_is_a_form_to_fill_in(folder, run):
     assert not (folder / "form.png").exists()
 
 
-def test_no_output_replaces_another_one(folder, run):
+def test_outputs_do_not_overwrite_each_other(folder, run):
     a_scorecard(folder)
     code, out, err = run("show", "card.json", "--plot", "a.png", "--paper", f"{folder}/a.png", "--force")
     assert (code, out) == (2, "")

@@ -24,14 +24,14 @@ def model(folder):
     return hr.load_model(folder / "model.json").to_dict()
 
 
-def test_a_tally_is_private_and_says_so(folder, run):
+def test_a_tally_is_labelled_as_private(folder, run):
     code, out, err = run("tally", "schema.yaml", "data.csv", "-o", "counts.parquet")
     assert (code, out) == (0, "")
     assert "written to counts.parquet: PRIVATE" in err
     assert stat.S_IMODE((folder / "counts.parquet").stat().st_mode) == 0o600
 
 
-def test_a_fit_of_a_tally_is_that_of_the_rows(counted, run):
+def test_a_fit_of_a_tally_equals_the_fit_of_its_rows(counted, run):
     assert run(*FIT, *SEEDED)[0] == 0
     of_rows = model(counted)
     assert run(*OF_TALLY, *SEEDED, "--force")[0] == 0
@@ -168,7 +168,7 @@ def test_no_tally_is_merged_twice_and_no_output_is_among_the_inputs(counted, run
     ]
 
 
-def test_counting_warns_of_a_column_that_says_whose_row_it_is(folder, run):
+def test_counting_warns_of_a_column_that_identifies_persons(folder, run):
     rows = pd.read_csv(folder / "data.csv", dtype=str, keep_default_na=False)
     rows.assign(patient_id=range(len(rows))).to_csv("persons.csv", index=False)
     code, _, err = run("tally", "schema.yaml", "persons.csv", "-o", "persons.parquet")
@@ -179,7 +179,7 @@ def test_counting_warns_of_a_column_that_says_whose_row_it_is(folder, run):
     "words", [(" ",), ("t", "-o", "x.parquet"), ("t", "--engine", "spark"), ("t", "--encoding", "latin-1")]
 )
 @pytest.mark.usefixtures("folder")
-def test_a_query_refuses_what_it_does_not_use(run, words):
+def test_a_query_requires_the_name_of_a_table(run, words):
     code, _, err = run("tally", "schema.yaml", *words, "--sql", "duckdb")
     assert (code, "--sql requires the name of a table" in err) == (2, True)
 

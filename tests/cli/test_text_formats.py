@@ -279,7 +279,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(files, run, monkeypatch,
 
 
 @pytest.mark.usefixtures("files")
-def test_options_of_text_are_refused_where_there_is_none(run):
+def test_text_options_are_refused_for_parquet_files(run):
     fit = ("fit", "data.parquet", "--schema", "schema.yaml", "--epsilon", "1")
     plan = ("plan", "--schema", "schema.yaml", "--rows", "50", "--epsilon", "9")
     wizard = ("schema", "wizard", "data.parquet", "-o", "w.yaml")

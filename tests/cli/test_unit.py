@@ -74,7 +74,7 @@ def test_cut_points_are_learned_for_the_unit(visits, run):
         (("--unit", "person", "--max-rows", "2"), "column 'person'"),
     ],
 )
-def test_bad_units_are_one_clear_line(run, words, problem):
+def test_bad_units_are_an_error_of_one_line(run, words, problem):
     run("budget", "new", "budget.json", "--epsilon", "5")
     code, out, err = run(*FIT, *words, "--budget", "budget.json")
     assert (code, out) == (2, "")

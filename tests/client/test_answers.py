@@ -187,7 +187,7 @@ def test_rows_of_an_epoch_declared_meanwhile_are_not_paid_for(between, tmp_path)
         ask(connected())
 
 
-def test_an_answer_given_before_is_no_new_one(between):
+def test_an_answer_to_an_earlier_question_is_refused(between):
     dataset, first = connected(), []
     ask(dataset)
     first.append(between.stored)
@@ -219,7 +219,7 @@ RECEIPTS = {
 
 @pytest.mark.parametrize("key", [SIGNER.public, None], ids=["key", "no key"])
 @pytest.mark.parametrize("receipt", RECEIPTS)
-def test_a_receipt_that_says_something_else_is_refused(between, receipt, key):
+def test_a_receipt_with_different_contents_is_refused(between, receipt, key):
     between.receipt = RECEIPTS[receipt]
     with pytest.raises(ServiceError, match=r"receipt of (this|the) answer"):
         ask(connected(key))
@@ -255,7 +255,7 @@ def test_unsigned_answers_are_rejected_if_the_curators_key_is_known(between, for
 
 
 @pytest.mark.parametrize("key", ["", "curator.pub", SIGNER.public.replace("MC", "MD"), b"key"])
-def test_a_key_that_is_none_is_refused_before_anything_is_sent(key):
+def test_an_invalid_key_is_refused_before_a_request_is_sent(key):
     with pytest.raises(ReceiptError, match="public Ed25519 keys"):
         connected(key)
 
@@ -336,7 +336,7 @@ class Claims:
     [np.full(7, 0.5), np.full(6, 1)],
     ids=["no whole numbers", "fewer bins"],
 )
-def test_a_sum_of_counts_that_are_none_is_refused(rows):
+def test_a_sum_of_invalid_counts_is_refused(rows):
     federated = hr.oracle.FederatedOracle([Claims(np.full(7, 2**43)), Claims(rows), Claims(rows)])
     with pytest.raises(ArgumentError, match="whole numbers for the same bins"):
         federated.marginals(BY)

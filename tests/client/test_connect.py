@@ -68,7 +68,7 @@ def closed():
         OPEN.pop().close()
 
 
-def test_a_remote_oracle_answers_as_one_in_this_process(exact):
+def test_a_remote_oracle_answers_like_a_local_oracle(exact):
     frame, labels = table()
     inside = hr.Oracle(frame[list(SCHEMA.names)], labels, hr.Budget(3), 3, classes=SCHEMA.classes, random_state=Exact())
     tree = hr.OptimalTreeClassifier(max_depth=2, schema=SCHEMA).fit(frame, labels).tree_
@@ -87,7 +87,7 @@ def test_a_remote_oracle_answers_as_one_in_this_process(exact):
         outside.marginals(BY)
 
 
-def test_bins_without_a_guarantee_void_what_is_answered_by_them(private):
+def test_bins_without_a_guarantee_void_the_answers_that_use_them(private):
     """The service does not know where the bins that it is sent were found."""
     guessed, oracle = Schema(BY.attributes, no_guarantee=FROM_ROWS), connected(private).oracle(2, epsilon=2)
     oracle.marginals(guessed)
@@ -232,7 +232,7 @@ class Flaky:
         return response
 
 
-def test_a_lost_connection_costs_nothing_twice(private, monkeypatch):
+def test_a_lost_connection_is_not_charged_twice(private, monkeypatch):
     curator = connected(private)
     before = Fraction(curator.budget["epsilon"]["spent"])
     flaky = Flaky(curator._connection, monkeypatch, ["request", "response", "response"])
@@ -259,7 +259,7 @@ def test_the_same_question_asked_anew_is_a_new_one(private):
     assert Fraction(curator.budget["epsilon"]["spent"]) - before == 1
 
 
-def test_a_failure_at_the_curators_is_told_as_charged(tmp_path):
+def test_a_failure_at_the_service_is_reported_as_charged(tmp_path):
     with running(tmp_path, WatchedRows(fails=True)) as service:
         with pytest.raises(ServiceError, match="The evaluation failed") as raised:
             connected(service).oracle(1, epsilon=1).marginals(BY)
@@ -303,7 +303,7 @@ def test_a_key_does_not_travel_in_the_open(url):
         hr.connect(url, key="hr_x")
 
 
-def test_no_service_is_told_as_such(monkeypatch):
+def test_an_unreachable_service_is_reported(monkeypatch):
     monkeypatch.setattr("time.sleep", lambda _: None)
     with pytest.raises(ServiceError, match="did not answer"):
         hr.connect("http://127.0.0.1:9", key="hr_x")

@@ -107,7 +107,7 @@ def test_what_is_no_service_of_hedgerows_is_told(monkeypatch, status):
     assert f"status {status}" in refused(curator, rows)
 
 
-def test_a_model_that_is_none_is_refused(monkeypatch):
+def test_an_invalid_model_is_refused(monkeypatch):
     curator = connected(monkeypatch, {"job": "1", "state": "answered"}, 202)
     assert "a model" in refused(curator, lambda one: one.fit(hr.PrivateTreeClassifier(epsilon=1)))
 
@@ -289,7 +289,7 @@ def test_dummy_rows_are_made_here_whatever_the_service_answers(monkeypatch):
     assert (len(frame), list(frame)) == (5, [*SCHEMA.names, "ill"])
 
 
-def test_a_question_that_failed_for_good_is_sent_again_as_a_new_one(monkeypatch):
+def test_a_permanently_failed_question_is_resent_with_a_new_key(monkeypatch):
     problem = {"type": "urn:hedgerow:problem:evaluation-failed", "title": "a", "detail": "b", "charged": True}
     keys = []
 

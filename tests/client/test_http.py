@@ -30,7 +30,7 @@ def connected(monkeypatch):
     return connect
 
 
-def test_an_answer_without_end_is_read_no_further_than_one_may_be_long(connected, monkeypatch):
+def test_an_endless_answer_is_read_up_to_the_maximum_size(connected, monkeypatch):
     monkeypatch.setattr(http, "_LARGEST", 2**20)
     read = []
 
@@ -97,7 +97,7 @@ def test_an_answer_that_takes_too_long_is_asked_for_again(connected):
 
 
 @pytest.mark.parametrize("charset", ["zlib", "bz2", "rot13", "idna", "undefined", "utf-16"])
-def test_answers_are_read_as_utf_8_whatever_they_say_they_are(connected, charset):
+def test_answers_are_read_as_utf_8_despite_their_headers(connected, charset):
     headers = {"Content-Type": f"application/json; charset={charset}"}
     for status in (200, 500):
         connection = connected(lambda _, status=status: httpx2.Response(status, content=b'["a"]', headers=headers))

@@ -111,7 +111,7 @@ def test_a_leaf_that_predicts_no_level_is_not_believed(between, value):
         connected().fit(TREE)
 
 
-def test_a_question_in_a_file_is_answered_like_one_over_the_network(tmp_path):
+def test_a_question_file_is_answered_like_a_network_request(tmp_path):
     asked = QuestionFile.new("wards", "fits", {"model": "tree", "epsilon": "1/4", "parameters": {"max_depth": 1}})
     with curator_of(
         f"sqlite:///{tmp_path}/l.db", FrameRows.of(*stays(), STAYS), schema=STAYS, signer=Signer.new()

@@ -40,7 +40,7 @@ def test_a_band_leaves_out_less_than_a_tenth_at_each_end(runs):
     assert outside == max((runs + 1) // 10, 1) - 1
 
 
-def test_a_model_beats_the_constant_from_where_all_runs_do():
+def test_a_model_beats_the_constant_from_the_epsilon_at_which_all_runs_do():
     found = curve(
         constant=[[0.5, 0.6], [0.5, 0.6], [0.5, 0.6]],
         tree=[[0.55, 0.59], [0.7, 0.61], [0.7, 0.7]],

@@ -54,7 +54,7 @@ def test_draws_lose_no_more_than_the_bound_on_average(epsilon):
                 assert mean <= np.sum(optimum.predict(data) != ill) + one.excess(epsilon)
 
 
-def test_bounds_fall_as_epsilon_rises_and_state_from_where_they_are_met():
+def test_bounds_fall_with_epsilon_and_state_when_they_are_met():
     bounds = DefaultDraws.of(SCHEMA).expected()
     for bound in bounds:
         enough = bound.epsilon_for(0.05, 10_000)
@@ -162,7 +162,7 @@ def test_the_noise_of_bins_falls_with_epsilon_and_delta_helps():
     assert rows_in_a_bin(SCHEMA, 800) == 800 * (1 / 2 + 1 / 4) / 2 / 2
 
 
-def test_cut_points_are_off_by_less_where_there_are_more_rows(monkeypatch):
+def test_cut_points_are_more_accurate_with_more_rows(monkeypatch):
     monkeypatch.setattr(expected, "_DRAWS", 1)
     assert cut_points_noise(SCHEMA, Fraction(1), 1000) is None
     number = hr.Schema({"age": hr.Integer(0, 99), "bmi": hr.Real(10, 60)}, SCHEMA.label)

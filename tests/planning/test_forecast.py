@@ -50,7 +50,7 @@ def test_a_further_level_has_to_gain_what_it_can_lose():
     assert f"level 2 more than {two - one:.0f}, level 3 more than {three - two:.0f}" in words(forecast)
 
 
-def test_a_hopeless_plan_says_so_and_what_would_do():
+def test_a_hopeless_plan_recommends_a_sufficient_setting():
     forecast = hr.plan(SCHEMA, 30, "0.1")
     assert forecast.is_hopeless
     assert "noise may cost every tree and rule list more than 5 percentage points" in forecast.recommendation
@@ -163,7 +163,7 @@ def test_costs_are_scored_and_bounded():
     assert "Cost of errors because of noise" in str(by_matrix)
 
 
-def test_a_rare_class_is_forecast_with_what_helps():
+def test_the_forecast_of_a_rare_class_includes_advice():
     forecast = hr.plan(SCHEMA, 2000, "1/2", class_share={"yes": 0.05})
     text = words(forecast)
     assert "that 5.0 % of the rows have ill = yes" in text
@@ -200,7 +200,7 @@ def test_a_model_is_ahead_for_ranking_only_if_the_difference_is_clear():
     assert "For ranking" not in text(0.6, 0.99)  # within two standard errors
 
 
-def test_one_run_has_no_band():
+def test_a_single_run_has_no_band():
     forecast = hr.plan(SCHEMA, 200, 1, public=public(), runs=1)
     text = words(forecast)
     assert "band" not in forecast.plot().get_title(loc="left")

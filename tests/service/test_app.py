@@ -8,7 +8,7 @@ from tests.service.wards import MARGINALS, WatchedRows
 from tests.service.web import JSON, web
 
 
-def test_an_error_that_nobody_expected_is_told_without_its_text(tmp_path, monkeypatch, caplog):
+def test_an_unexpected_error_is_reported_without_its_text(tmp_path, monkeypatch, caplog):
     with web(tmp_path) as service:
         monkeypatch.setattr(service.curator, "datasets", lambda _: 1 / int("CANARY"[:0] + "0"))
         monkeypatch.setattr(service.curator, "budget", lambda *_: (_ for _ in ()).throw(ValueError("CANARY")))

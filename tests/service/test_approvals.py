@@ -214,7 +214,7 @@ def test_what_nobody_can_read_is_not_asked(ledger_url):  # noqa: F811
         "UPDATE approvals SET state = 'approved' WHERE number = 4",
     ],
 )
-def test_decisions_are_entries_and_one_that_is_edited_is_found(ledger_url, edit):  # noqa: F811
+def test_an_edited_decision_in_the_ledger_is_detected(ledger_url, edit):  # noqa: F811
     with curator_of(ledger_url, approval="every") as curator:
         for key in ("one", "two", "three", "four"):
             waits(curator, key=key)

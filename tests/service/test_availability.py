@@ -38,13 +38,13 @@ def raising(error):
         (ValueError("CANARY"), "table"),
     ],
 )
-def test_a_check_names_the_cause_and_nothing_else(quick, error, cause, caplog):  # noqa: ARG001
+def test_a_check_reports_only_the_cause(quick, error, cause, caplog):  # noqa: ARG001
     assert Probe("dataset wards", raising(error)).check() == cause
     assert availability.CAUSES[cause] in caplog.text
     assert "CANARY" not in caplog.text
 
 
-def test_a_check_that_hangs_holds_up_nobody_longer_than_its_time_limit(quick):  # noqa: ARG001
+def test_a_hanging_check_blocks_callers_at_most_for_its_time_limit(quick):  # noqa: ARG001
     go, looks = threading.Event(), []
     probe = Probe("dataset wards", lambda: (looks.append(1), go.wait(10)))
     began = time.monotonic()

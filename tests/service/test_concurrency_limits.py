@@ -15,7 +15,7 @@ from tests.service.wards import ANA, BOB, MARGINALS, WatchedRows
 from tests.service.web import JSON, running
 
 
-def test_an_analyst_has_so_many_turns_and_each_call_has_one():
+def test_an_analyst_has_limited_turns_and_each_call_takes_a_turn():
     ana, running_now, most, lock = ConcurrencyLimits(MOST_AT_ONCE), [], [], threading.Lock()
     full = threading.Barrier(MOST_AT_ONCE)
 
@@ -105,7 +105,7 @@ def test_a_slow_free_call_keeps_its_turn_but_does_not_block_process_exit(monkeyp
     assert found == [True]
 
 
-def test_a_caller_of_whom_too_many_requests_wait_is_told_so():
+def test_a_caller_with_too_many_waiting_requests_gets_an_error():
     async def hold(own, until):
         async with own.of(ANA) as turn:
             await turn.run(until.wait)

@@ -157,7 +157,7 @@ def test_with_tls_silence_and_nonsense_are_ended_and_requests_answered(app, encr
         assert httpx2.post(url, content=b"abc", verify=client).text == "abc"
 
 
-def test_a_client_that_does_not_trust_the_certificate_is_told_what_to_do(app, encrypted):
+def test_an_untrusted_certificate_raises_an_error_with_advice(app, encrypted):
     server, _ = encrypted
     with served(app, MOST, server) as url, pytest.raises(ServiceError, match="nothing was sent; set SSL_CERT_FILE"):
         hr.connect(url, key="hr_x")

@@ -141,7 +141,7 @@ def test_an_analyst_pays_to_learn_that_there_are_too_many_rows_for_a_fit(url, mo
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 @pytest.mark.claim("reported in one of two fixed sentences")
-def test_a_failure_is_final_charged_and_tells_nothing(url, kind, caplog):
+def test_a_failure_is_final_charged_and_reveals_nothing(url, kind, caplog):
     with curator_of(url, WatchedRows(fails=True)) as curator:
         for _ in range(2):
             with pytest.raises(RequestFailedError) as raised:
@@ -289,7 +289,7 @@ def test_a_fit_may_use_some_attributes_and_its_card_says_where_it_was_made(url):
         assert "the analysts' caps add up to more than" in notes
 
 
-def test_gaussian_answers_are_charged_by_rho_where_the_ledger_adds_it_up(url):
+def test_gaussian_answers_are_charged_by_rho_if_the_ledger_adds_up_rho(url):
     cap, shares = Account(None, rho=Fraction(1, 2)), {"ana": Account(None, rho=Fraction(1, 4))}
     with curator_of(url, cap=cap, shares=shares) as curator:
         body = question(epsilon="1", delta="1e-6", bins=BINS)
@@ -341,7 +341,7 @@ def test_gaussian_answers_compose_in_gdp_if_the_ledger_adds_epsilon_delta(url):
     ],
     ids=["tree", "scorecard", "scorecard with delta"],
 )
-def test_a_model_costs_less_rho_where_the_ledger_adds_it_up(url, body):
+def test_a_model_costs_less_rho_if_the_ledger_adds_up_rho(url, body):
     """Its learner takes other mechanisms there, as with a budget that adds up ρ."""
     costs = []
     for number, cap in enumerate((Account(None, rho=Fraction(9)), Account(Fraction(1), Fraction("1e-5")))):
@@ -646,7 +646,7 @@ def test_a_question_without_room_to_answer_it_is_not_charged(tmp_path, monkeypat
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
 
 
-def test_an_analysts_entries_do_not_tell_how_many_others_made(ledger_url):
+def test_an_analysts_entries_do_not_reveal_the_number_of_other_entries(ledger_url):
     with curator_of(ledger_url, approval="first") as curator:
         for caller, number in ((BOB, 1), (ANA, 2)):
             with pytest.raises(ApprovalError, match="idempotency key"):

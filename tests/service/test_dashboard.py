@@ -130,7 +130,7 @@ def test_pages_work_on_either_database(tmp_path, ledger_url):
             assert get(curator, f"/requests?{query}").status_code == 200
 
 
-def test_a_cap_that_is_kept_by_rho_is_shown_as_what_it_guarantees(tmp_path):
+def test_a_cap_in_rho_is_shown_as_its_epsilon_delta_guarantee(tmp_path):
     cap = Account(Fraction(1), Fraction(1, 10**6), accounting="zcdp")
     with web(tmp_path, cap=cap, shares={}) as service:
         mount_dashboard(service.app, service.curator.ledger, service.keys, secure=False)
@@ -164,7 +164,7 @@ def test_without_a_session_there_is_the_form_to_log_in_alone(boards, base):
         assert client.post(base + path).status_code == 401
 
 
-def test_a_key_that_opens_nothing_is_told_in_the_same_words_whatever_it_is(boards):
+def test_all_invalid_keys_get_the_same_message(boards):
     wrong = {
         "": ("", "hr_", "x" * 200, boards.service.tokens["ana"], boards.service.tokens["kim"]),
         "/dashboard": ("", "hr_", "é", boards.service.tokens["carla"], f"{boards.service.tokens['ana']}x"),
@@ -211,7 +211,7 @@ def test_a_page_of_another_name_for_this_machine_is_refused(boards):
     assert client.get("/healthz", headers={"Host": "localhost:1"}).status_code == 200
 
 
-def test_a_form_that_is_not_of_the_session_changes_nothing(boards):
+def test_a_form_of_another_session_changes_nothing(boards):
     carla, other = boards.client("carla"), boards.client("carla")
     token, own = form_token(other), form_token(carla)
     fields = {"name": "mallory", "role": "curator"}
@@ -289,12 +289,12 @@ def test_pages_have_no_scripts_inline_styles_or_external_resources(seen):
             assert not re.search(r"<script|<style|<iframe|<object|javascript:| on\w+=| style=|https?://", response.text)
 
 
-def test_no_row_is_on_any_page_nor_was_touched_for_one(boards, seen):
+def test_pages_neither_contain_nor_read_rows(boards, seen):
     assert boards.rows.touched == len(boards.asked)
     assert not any("CANARY" in response.text for _, _, response in seen)
 
 
-def test_nobody_sees_an_answer_but_the_analyst_whose_it_is(boards, seen):
+def test_only_its_analyst_sees_an_answer(boards, seen):
     for name, path, response in seen:
         if re.search(r"/(answer|receipt)$", path):
             own = name in boards.asked and boards.asked[name] in path
@@ -304,7 +304,7 @@ def test_nobody_sees_an_answer_but_the_analyst_whose_it_is(boards, seen):
             assert "&#34;rows&#34;:" not in response.text  # the key of an answer
 
 
-def test_an_analyst_sees_nothing_of_another(boards):
+def test_an_analyst_sees_no_data_of_another_analyst(boards):
     bob = boards.client("bob")
     for path in ("/", "/requests", "/requests?analyst=ana", "/requests?dataset=wards", PAGES[3]):
         text = get(bob, path).text
@@ -333,7 +333,7 @@ def test_names_are_text_and_never_markup(seen):
     assert not any("<script" in text or 'alert("x")' in text for text in found)
 
 
-def test_budgets_are_exact_and_rounded_so_that_nobody_has_more(fresh):
+def test_displayed_budgets_are_rounded_conservatively(fresh):
     for caller, epsilon in ((ANA, b"1/3"), (BOB, b"1/7")):
         fresh.service.curator.ask(Request(caller, "wards", "marginals", "third", MARGINALS.replace(b"1/4", epsilon)))
     spent = Fraction(3, 4) + Fraction(1, 3) + Fraction(1, 7)  # 1.226190…, of 4
@@ -359,7 +359,7 @@ def test_a_revoked_key_ends_its_sessions(fresh):
     assert get(carla, "/keys").status_code == 303
 
 
-def test_a_key_without_an_end_is_not_told_as_revoked(fresh):
+def test_a_key_without_an_expiry_is_not_reported_as_revoked(fresh):
     text = get(fresh.client("carla"), "/keys").text
     assert '<td data-label="Expires (UTC)">does not expire</td>' in text
     assert "revoked" not in text
@@ -449,7 +449,7 @@ def test_what_nobody_expected_is_told_without_its_text(boards, monkeypatch, capl
 
 
 @pytest.mark.parametrize("base", ["", "/dashboard"])
-def test_a_database_that_fails_at_the_log_in_is_told_without_its_text(boards, monkeypatch, base):
+def test_errors_of_a_database_log_in_do_not_quote_the_driver(boards, monkeypatch, base):
     client = boards.client("carla" if base == "" else "kim")
     client._transport.raise_server_exceptions = False
     monkeypatch.setattr(boards.keys, "holder", lambda _: (_ for _ in ()).throw(ValueError("CANARY")))
@@ -458,7 +458,7 @@ def test_a_database_that_fails_at_the_log_in_is_told_without_its_text(boards, mo
         assert found.headers["content-security-policy"].startswith("default-src 'none'")
 
 
-def test_one_verification_runs_at_a_time_and_nobody_waits_for_it(fresh, monkeypatch):
+def test_a_single_verification_runs_at_a_time_without_blocking(fresh, monkeypatch):
     kim, going = fresh.client("kim"), threading.Event()
     advance, ran = fresh.ledger.log.advance, []
 

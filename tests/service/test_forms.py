@@ -44,7 +44,7 @@ def test_an_amount_is_text_of_a_few_digits(kind, amount):
         ("fits", {"attributes": []}, "attributes"),
     ],
 )
-def test_all_else_is_refused_by_name(kind, change, named):
+def test_invalid_fields_of_a_form_are_refused_by_name(kind, change, named):
     with pytest.raises(UnreadableError, match=named):
         read_form(kind, json.dumps(GOOD[kind] | change).encode())
 

@@ -114,7 +114,7 @@ def test_ended_jobs_are_dropped_and_their_answers_stay_in_the_ledger(opened, mon
     assert threading.active_count() < 10
 
 
-def test_analysts_take_turns_and_one_with_many_fits_delays_nobody(opened):
+def test_analysts_take_turns_and_many_fits_of_an_analyst_delay_no_other(opened):
     """With one worker, a fit that comes after eight of another analyst is the second one that begins."""
     jobs, rows, curator = opened
     jobs._free, begun, evaluate = 1, [], curator.evaluate
@@ -144,7 +144,7 @@ def test_different_analysts_fit_concurrently_but_the_same_analyst_waits(opened):
     assert second.ended.wait(10)
 
 
-def test_a_full_queue_has_room_for_one_question_of_everybody(opened, monkeypatch):
+def test_a_full_queue_accepts_a_question_of_each_further_analyst(opened, monkeypatch):
     jobs, _, _ = opened
     monkeypatch.setattr(module, "MOST_WAITING", 1)
     submit(jobs)

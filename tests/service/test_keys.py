@@ -18,7 +18,7 @@ def keys(ledger_url):  # noqa: F811
         yield opened
 
 
-def test_no_key_is_added_where_there_is_no_ledger(ledger_url):  # noqa: F811
+def test_no_key_is_added_without_a_ledger(ledger_url):  # noqa: F811
     with pytest.raises(LedgerMissingError, match="--new-ledger"):
         Keys(ledger_url)
 
@@ -68,7 +68,7 @@ def test_a_key_ends_after_its_days(keys, monkeypatch):
             keys.add("bob", "analyst", days=days)
 
 
-def test_a_name_that_looks_like_one_with_a_key_gets_none(keys):
+def test_a_name_that_looks_like_a_known_name_gets_no_key(keys):
     keys.add("ana", "analyst")
     with pytest.raises(ArgumentError, match="'ana' and 'Ana' look alike"):
         keys.add("Ana", "curator")

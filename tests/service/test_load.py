@@ -44,7 +44,7 @@ def sender(url, token):
 
 
 @pytest.mark.parametrize(("analysts", "requests"), LOADS)
-def test_many_analysts_at_once_overspend_nothing_and_lose_nothing(tmp_path, analysts, requests):
+def test_concurrent_analysts_neither_overspend_nor_lose_answers(tmp_path, analysts, requests):
     names = [f"analyst {number}" for number in range(analysts)]
     share = COST * (requests // 2)
     cap = share * analysts * 3 / 4  # fewer than the shares: both caps are reached

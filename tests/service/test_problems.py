@@ -39,7 +39,7 @@ def test_texts_of_other_errors_are_not(error):
 @pytest.mark.parametrize(
     "error", [MemoryError("CANARY"), OSError("CANARY"), errors.SourceUnavailableError("CANARY", cause="lock")]
 )
-def test_failures_of_the_environment_ask_for_patience_and_do_not_say_more(error):
+def test_environment_failures_ask_for_a_retry_and_reveal_no_more(error):
     response = response_of(error)
     told = json.loads(response.body)
     assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
@@ -51,7 +51,7 @@ def test_retry_after_is_what_the_error_says():
     assert response_of(errors.ServiceUnavailableError(charged=True, retry_after=7)).headers["Retry-After"] == "7"
 
 
-def test_a_cap_is_told_exactly():
+def test_a_cap_is_reported_exactly():
     error = errors.BudgetExceededError(
         requested=Fraction(1, 3), remaining=Fraction(1, 7), requested_delta=Fraction(0), remaining_delta=Fraction(0)
     )

@@ -45,7 +45,7 @@ def unfinished(curator):
         return unfinished_bytes(connection)
 
 
-def test_concurrent_questions_do_not_exceed_the_quota_and_leave_nothing(ledger_url):  # noqa: F811
+def test_concurrent_questions_do_not_exceed_the_quota(ledger_url):  # noqa: F811
     rows = WatchedRows()
     with curator_of(ledger_url, rows, quotas=Quotas(Quota(questions=3))) as curator:
 
@@ -124,7 +124,7 @@ def test_stored_bytes_are_bounded_by_the_size_that_a_question_may_need(ledger_ur
         ("fits", question(epsilon="1/99", model="scorecard")),
     ],
 )
-def test_no_answer_is_larger_than_its_question_said(tmp_path, kind, body):
+def test_no_answer_is_larger_than_its_stated_bound(tmp_path, kind, body):
     from hedgerow.privacy.account import Account
 
     cap = Account(Fraction(2), Fraction(1, 99))

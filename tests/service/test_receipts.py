@@ -122,7 +122,7 @@ def test_receipts_of_a_replaced_key_verify_with_the_public_key_file(made):
         Receipt.verify(answer.receipt, public + "-----BEGIN PUBLIC KEY-----\nx\n-----END PUBLIC KEY-----\n")
 
 
-def test_an_analysts_own_entries_are_part_of_a_ledger_and_not_a_broken_one(made, tmp_path):
+def test_an_analysts_own_entries_verify_as_a_part_of_a_ledger(made, tmp_path):
     folder, _, receipts, _ = made
     with curator_of(f"sqlite:///{folder}/ledger.db") as curator:
         lines = [f"{line}\n" for line in curator.entries(ANA)[0]]

@@ -134,7 +134,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize("authorization", [None, "Bearer hr_x", "Basic YTpi", "Bearer"])
-def test_nothing_is_told_without_a_key(service, authorization):
+def test_without_a_key_no_information_is_given(service, authorization):
     headers = {} if authorization is None else {"Authorization": authorization}
     for method, path in ROUTES:
         response = service.client("").request(method, path, headers=key("one") | headers, content=MARGINALS)

@@ -81,7 +81,7 @@ def test_what_is_no_token_is_nobodys(tokens, text):
         tokens.caller(text)
 
 
-def test_keys_that_cannot_be_had_let_nobody_in(tmp_path):
+def test_unavailable_issuer_keys_admit_no_caller(tmp_path):
     with pytest.raises(AccessError):
         Tokens(ISSUER, AUDIENCE, str(tmp_path / "none.json"), "sub", CALLERS).caller(token())
     for url in ("http://login.example/keys", "ftp://x/y"):
@@ -111,7 +111,7 @@ def refused(tokens, **change):
         tokens.caller(token(**change))
 
 
-def test_keys_that_nobody_published_are_asked_for_seldom(published):
+def test_unpublished_keys_are_requested_rarely(published):
     tokens, now, asked, _ = published
     for kid in range(5):
         refused(tokens, kid=f"unknown {kid}")
@@ -137,7 +137,7 @@ def test_a_failing_issuer_is_queried_rarely_and_its_keys_expire(published):
     assert asked == [0, 300, 310, 320]
 
 
-def test_a_stranger_does_not_make_others_wait_for_the_issuer(published):
+def test_an_unknown_caller_does_not_delay_others_at_the_issuer(published):
     tokens, now, asked, first = published
     tokens.caller(token())
     there, ends = threading.Event(), threading.Event()

@@ -85,7 +85,7 @@ def test_two_rows_of_each_person_are_counted(ledger, visits, tmp_path):
         assert rows.target.columns == ("age", "smoker", "ward")
 
 
-def test_a_receipt_says_whose_loss_was_charged(ledger, visits):
+def test_a_receipt_states_the_unit_of_privacy(ledger, visits):
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026", unit=UNIT)
     signer = Signer.new()
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS), signer=signer)
@@ -96,7 +96,7 @@ def test_a_receipt_says_whose_loss_was_charged(ledger, visits):
 
 
 @pytest.mark.claim("no budget, card or epoch of a service takes both")
-def test_an_epoch_is_of_one_unit(ledger, visits):
+def test_an_epoch_has_a_single_unit_of_privacy(ledger, visits):
     """What was charged for rows says nothing of a person with many: charges for persons are not added to it."""
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026")
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))

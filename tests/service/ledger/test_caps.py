@@ -44,7 +44,7 @@ def test_delta_adds_up_too():
     "name",
     ["", "x" * 201, "an\u0430", "a\nb", " ana", "ana ", "a  b", "an\u200ba", "a\u00adna", "\u202eana", "e\u0301ve"],
 )
-def test_a_name_is_ascii_without_what_is_not_seen(name):
+def test_a_name_is_ascii_without_invisible_characters(name):
     with pytest.raises(ArgumentError, match="1 to 200 printable ASCII characters"):
         check_names([name])
 

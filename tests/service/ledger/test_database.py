@@ -21,7 +21,7 @@ def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypat
 
 
 @pytest.mark.parametrize("url", ["sqlite:////no/such/folder/ledger.db", "postgresql://a:SECRET@127.0.0.1:1/none"])
-def test_a_database_that_cannot_be_opened_is_told_without_its_words(url):
+def test_errors_of_opening_a_database_do_not_quote_the_driver(url):
     with pytest.raises(LedgerError, match=r"cannot be opened and written \(OperationalError") as caught:
         Database(url, create=True)
     assert "SECRET" not in str(caught.value)
@@ -79,7 +79,7 @@ def test_postgresql_keeps_what_is_committed_whatever_its_database_says(postgres_
 
 
 @pytest.mark.parametrize("name", ["fsync", "full_page_writes"])
-def test_a_server_that_may_lose_what_is_committed_is_refused(postgres_url, name):
+def test_a_server_that_may_lose_commits_is_refused(postgres_url, name):
     url = sa.make_url(postgres_url).set(drivername="postgresql+psycopg")
     engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
 

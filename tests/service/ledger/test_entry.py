@@ -32,7 +32,7 @@ def test_the_hash_of_an_entry_is_that_of_its_text_and_chains_it_by_hand():
         (1, '{"a":0.5,"kind":"failed","previous":"","sequence":1}', None, FIRST),
     ],
 )
-def test_an_entry_that_is_not_what_was_written_is_refused(sequence, content, stored, previous):
+def test_an_edited_entry_is_refused(sequence, content, stored, previous):
     one = Entry.after(FIRST, 1, "declared", "now", {"dataset": "wards"})
     with pytest.raises(LedgerError, match=f"broken at entry {sequence}"):
         Entry.read(sequence, content or one.content, stored or one.hash, previous)

@@ -37,7 +37,7 @@ def test_an_answer_is_given_again_to_the_same_request_at_no_charge(ledger):
     assert [entry.kind for entry in ledger.entries()] == ["declared", "reserved", "answered"]
 
 
-def test_a_key_is_for_one_body(ledger):
+def test_a_key_is_valid_for_a_single_request_body(ledger):
     ledger.answer(ledger.reserve(asked("one")), b"12")
     with pytest.raises(RequestConflictError, match="Use a new key"):
         ledger.reserve(asked("one", body="something else"))
@@ -52,7 +52,7 @@ def test_a_request_that_is_being_answered_is_not_charged_again(ledger):
     assert ledger.account("wards").spent == Fraction(1, 4)
 
 
-def test_a_failure_is_final_and_costs_what_it_costs(ledger):
+def test_a_failure_is_final_and_its_charge_stays(ledger):
     first = ledger.reserve(asked("one"))
     ledger.fail(first, "a value outside the schema")
     for _ in range(2):
@@ -64,7 +64,7 @@ def test_a_failure_is_final_and_costs_what_it_costs(ledger):
     assert ledger.account("wards").spent == Fraction(1, 4)
 
 
-def test_nobody_can_use_up_the_share_of_another(ledger):
+def test_an_analyst_cannot_use_up_the_share_of_another(ledger):
     for number in range(4):
         ledger.reserve(asked(f"{number}"))
     with pytest.raises(BudgetExceededError, match=r"epsilon=0 left, and epsilon=0\.25 was requested") as caught:
@@ -86,7 +86,7 @@ def test_an_oversubscribed_dataset_has_its_own_cap(ledger_url):
         assert ledger.account("wards", "ana").spent == 0  # nothing was charged to either
 
 
-def test_a_new_epoch_is_a_new_cap_and_the_old_one_stays_on_record(ledger):
+def test_a_new_epoch_has_a_new_cap_and_the_old_cap_stays_on_record(ledger):
     ledger.reserve(asked("one", 1))
     assert declare(ledger) == 2
     assert ledger.account("wards").spent == 0
@@ -105,7 +105,7 @@ def test_who_has_a_cap_is_decided_by_the_current_epoch(ledger):
 
 
 @pytest.mark.parametrize("delta", [Fraction(1, 2), Fraction(2, 5)])
-def test_delta_that_adds_up_to_more_than_one_costs_what_its_rho_does(ledger_url, delta):
+def test_delta_above_one_in_total_is_accounted_by_rho(ledger_url, delta):
     with ledger_at(ledger_url) as ledger:
         share = Account(None, rho=Fraction(1))
         ledger.declare("wards", Account(None, rho=Fraction(2)), {"ana": share, "bob": share}, reason="rows")
@@ -251,7 +251,7 @@ def test_a_slow_reader_of_entries_holds_up_nobody(ledger, monkeypatch, at_once):
     assert [entry.sequence for entry in reading] == [2, 3, 4, *([5, 6] if at_once < 5 else [])]
 
 
-def test_entries_can_be_read_from_one_on(ledger):
+def test_entries_can_be_read_after_a_given_entry(ledger):
     declare(ledger)
     for key in ("one", "two"):
         ledger.reserve(asked(key))

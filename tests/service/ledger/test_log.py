@@ -112,7 +112,7 @@ def test_a_database_replaced_by_an_older_copy_charges_nothing(kept):
 @pytest.mark.claim(
     "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
 )
-def test_a_plain_copy_of_a_running_ledger_is_no_new_one(tmp_path):
+def test_a_plain_copy_of_a_running_ledger_is_refused(tmp_path):
     path = tmp_path / "ledger.db"
     with ledger_at(f"sqlite:///{path}") as ledger:
         declare(ledger)
@@ -227,7 +227,7 @@ def test_a_write_that_is_torn_leaves_the_head_before(tmp_path, turn):
     assert head.read() == ((turn - 1, "x" * 64) if turn > 1 else None)
 
 
-def test_a_head_that_could_not_be_synchronised_is_none_and_is_written_anew(tmp_path, monkeypatch):
+def test_a_head_that_was_not_synchronised_is_written_again(tmp_path, monkeypatch):
     head = HeadFile(tmp_path / "head")
     head.keep(LogMark(1, "one"))
     with monkeypatch.context() as patch:
@@ -354,7 +354,7 @@ def test_a_database_restored_with_its_older_head_is_behind_the_mark(tmp_path):
         assert list(ledger.entries())[-1].data["head"]["sequence"] == 2
 
 
-def test_a_ledger_from_before_there_were_marks_gets_one(tmp_path):
+def test_a_ledger_without_a_mark_gets_a_mark(tmp_path):
     url, mark = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "key-ledger"
     with Ledger(url, new_ledger=True) as ledger:
         declare(ledger)

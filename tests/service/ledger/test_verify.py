@@ -58,14 +58,14 @@ def edit(ledger, statement):
         connection.exec_driver_sql(statement)
 
 
-def test_a_ledger_that_nobody_edited_is_whole(ledger):
+def test_an_unedited_ledger_is_complete(ledger):
     found = ledger.verify()
     assert found.entries == 5
     assert str(found) == f"5 entries, complete; the last entry has the hash {found.head}"
     assert found.head == list(ledger.entries())[-1].hash
 
 
-def test_a_clock_that_was_set_back_is_told(tmp_path, monkeypatch):
+def test_a_clock_that_was_set_back_is_reported(tmp_path, monkeypatch):
     minutes = iter([60, 56, 50, 0, 1, 2, 3, 4, 5])
 
     class Clock(datetime):
@@ -89,7 +89,7 @@ def test_a_clock_that_was_set_back_is_told(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS)
-def test_an_edited_table_is_not_what_the_entries_say(ledger, statement):
+def test_an_edited_database_table_contradicts_the_entries(ledger, statement):
     edit(ledger, statement)
     with pytest.raises(LedgerError, match="the ledger is broken: its table of"):
         ledger.verify()
@@ -121,7 +121,7 @@ def forge(ledger, kind, **changed):
         ledger.log.append(connection, kind, data | changed)
 
 
-def test_an_epoch_that_is_declared_again_does_not_forget_what_was_charged(ledger):
+def test_declaring_an_epoch_again_keeps_its_charges(ledger):
     forge(ledger, "declared")
     edit(ledger, "UPDATE totals SET epsilon = '0', rho = '0'")
     with pytest.raises(LedgerError, match="broken at entry 6: earlier entries do not allow it"):
@@ -172,7 +172,7 @@ def test_more_than_a_cap_is_not_charged(ledger):
 
 
 @pytest.mark.parametrize("name", ["epsilon", "delta", "rho"])
-def test_a_charge_without_an_amount_is_told(ledger, name):
+def test_a_charge_without_an_amount_is_reported(ledger, name):
     (charge, *_) = [entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved"]
     del charge[name]
     forge(ledger, "reserved", request="forged", key="forged", charge=charge)
@@ -234,7 +234,7 @@ def test_an_index_that_could_not_be_filled_is_not_there(earlier, monkeypatch):
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 3])
-def test_a_verification_in_chunks_finds_what_a_whole_one_does(ledger, monkeypatch, at_once):
+def test_a_verification_in_chunks_has_the_result_of_a_single_pass(ledger, monkeypatch, at_once):
     monkeypatch.setattr(verify_module, "AT_ONCE", at_once)
     ledger.reserve(asked("open"))
     seen = []
