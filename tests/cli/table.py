@@ -39,7 +39,9 @@ def a_scorecard(folder, classes=("no", "yes"), base=(-7,)):
     declared = hr.Schema.load(folder / "schema.yaml")
     schema = hr.Schema(dict(declared.attributes), hr.Label("ill", classes))
     points = {"age": (0, 5, 10), "sex": (-2, 2, 1)}
-    parts = [hr.models.AttributePoints(name, tuple((one,) * len(base) for one in row)) for name, row in points.items()]
+    parts = [
+        hr.models.AttributePoints(name, tuple((item,) * len(base) for item in row)) for name, row in points.items()
+    ]
     card = hr.models.Scorecard(schema, base, tuple(parts), 0.2, 0.3, PrivacyCard.none("example", software="hedgerow"))
     card.save(folder / "card.json")
     return card

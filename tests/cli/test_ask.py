@@ -141,7 +141,7 @@ def test_an_answer_that_is_not_written_whole_is_had_by_the_same_command(
     if by_hand:
         assert run("ledger", "export", "ledger.db", "-o", "ledger.jsonl")[0] == 0
         entries = map(json.loads, (folder / "ledger.jsonl").read_text().splitlines())
-        assert [one["kind"] for one in entries].count("reserved") == 1
+        assert [entry["kind"] for entry in entries].count("reserved") == 1
     else:
         assert service.curator.ledger.account("wards").spent == Fraction(1, 4)
 
@@ -210,7 +210,7 @@ def test_an_invalid_question_file_is_refused(folder, run):
 @pytest.mark.usefixtures("folder")
 def test_parameters_mean_what_is_written(run):
     given = ["max_depth=2", "release_counts=true", "stop_probability=0.2", "search=exact"]
-    words = [word for one in given for word in ("--set", one)]
+    words = [word for item in given for word in ("--set", item)]
     assert run("ask", "fit", "wards", "--epsilon", "1", *words, "--to", "q.json")[0] == 0
-    found = QuestionFile.read("q.json").question["parameters"]
-    assert found == {"max_depth": 2, "release_counts": True, "stop_probability": 0.2, "search": "exact"}
+    result = QuestionFile.read("q.json").question["parameters"]
+    assert result == {"max_depth": 2, "release_counts": True, "stop_probability": 0.2, "search": "exact"}

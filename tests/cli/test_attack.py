@@ -58,7 +58,7 @@ def test_a_report_takes_attacks_on_its_own_learner_alone(folder, run):
     code, _, err = run("report", "model.json", "--data", "data.csv", *both, "-o", "r.json")
     assert (code, err.splitlines()[:2]) == (0, ["written to r.json", "written to r.PRIVATE.json"])
     (section,) = [
-        one for one in json.loads((folder / "r.PRIVATE.json").read_text())["sections"] if one["id"] == "attacks"
+        load for load in json.loads((folder / "r.PRIVATE.json").read_text())["sections"] if load["id"] == "attacks"
     ]
     assert [row[4] for row in section["tables"][0]["rows"]] == ["training", "training"]
     assert '"attack_measures"' not in (folder / "r.json").read_text()

@@ -17,9 +17,9 @@ FIT = (*WITHOUT_COUNTS, "--release-counts")
 def test_audit_reports_the_residual_entropy_of_a_model(folder, run):
     run(*FIT)
     model = hr.load_model("model.json")
-    found = hr.audit.reconstruction(model)
+    result = hr.audit.reconstruction(model)
     code, out, err = run("audit", "model.json")
-    assert (code, out, err) == (0, f"{found}\n", "")
+    assert (code, out, err) == (0, f"{result}\n", "")
     code, out, _ = run("audit", "model.json", "--json", "--resolution", "dose=0.001")
     assert json.loads(out) == hr.audit.reconstruction(model, resolution={"dose": 0.001}).to_dict()
     code, out, err = run("audit", "model.json", "--independent-bits", "--plot", "a.svg", "-o", "a.txt")
@@ -33,14 +33,14 @@ def test_audit_reports_the_residual_entropy_of_a_model(folder, run):
 def test_audit_with_rows_is_the_curators_view(folder, run):
     run(*FIT)
     data = pd.read_csv(folder / "data.csv", dtype=str)
-    found = hr.audit.reconstruction(hr.load_model("model.json"), data=data)
+    result = hr.audit.reconstruction(hr.load_model("model.json"), data=data)
     code, out, _ = run("audit", "model.json", "--data", "data.csv", "--by", "sex", "--by", "ill")
     assert code == 0
-    assert out.startswith(f"{found}\n\nsex  ")
+    assert out.startswith(f"{result}\n\nsex  ")
     assert "for the curator's eyes only, not for release" in out
-    assert out.count("\n\n") == str(found).count("\n\n") + 2
+    assert out.count("\n\n") == str(result).count("\n\n") + 2
     groups = json.loads(run("audit", "model.json", "--data", "data.csv", "--by", "sex", "--json")[1])["groups"]
-    assert groups == {"sex": found.by_group("sex")}
+    assert groups == {"sex": result.by_group("sex")}
 
 
 def test_audit_of_a_wider_table(folder, run):

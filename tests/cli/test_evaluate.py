@@ -22,15 +22,15 @@ def test_an_evaluation_is_charged_written_and_printed(folder, run, tree):
     run("budget", "new", "b.json", "--epsilon", "1")
     code, out, err = run(*EVALUATE, "--by", "sex", "--budget", "b.json")
     assert code == 0
-    found = Evaluation.load(folder / "evaluation.json")
-    assert out.strip() == f"{found}\n\n{found.privacy}"
+    result = Evaluation.load(folder / "evaluation.json")
+    assert out.strip() == f"{result}\n\n{result.privacy}"
     assert "written to evaluation.json" in err
-    assert found.model == tree.to_dict()["digest"]
-    assert found.groups == ("F", "M", "missing")
-    assert 560 < found.matrix.trace() < 640
+    assert result.model == tree.to_dict()["digest"]
+    assert result.groups == ("F", "M", "missing")
+    assert 560 < result.matrix.trace() < 640
     entries = json.loads((folder / "b.json").read_text())["entries"]
-    assert [one["kind"] for one in entries] == ["opened", "charged", "released"]
-    assert entries[-1]["model"] == found.to_dict()["digest"]
+    assert [entry["kind"] for entry in entries] == ["opened", "charged", "released"]
+    assert entries[-1]["model"] == result.to_dict()["digest"]
     code, _, err = run(*EVALUATE, "--epsilon", "2", "--budget", "b.json", "-o", "more.json")
     assert (code, (folder / "more.json").exists()) == (2, False)
     assert "epsilon=0.5 left" in err
@@ -57,9 +57,9 @@ def test_persons_are_protected_by_an_option(folder, run):
     assert "evaluate.py" not in error
     code, _, error = run(*EVALUATE, "--unit", "patient_id", "--max-rows", "1", "--force")
     assert (code, "warning" in error) == (0, False)
-    found = Evaluation.load(folder / "evaluation.json")
-    assert found.privacy.unit == hr.Unit("patient_id", 1)
-    assert found.matrix.sum() < 250
+    result = Evaluation.load(folder / "evaluation.json")
+    assert result.privacy.unit == hr.Unit("patient_id", 1)
+    assert result.matrix.sum() < 250
 
 
 @pytest.mark.parametrize(

@@ -169,8 +169,8 @@ def test_a_scorecard_respects_limits_on_points_attributes_and_directions(run):
     assert run(*CARD, *words, "-o", "card.json")[0] == 0
     card = hr.models.Scorecard.load("card.json")
     assert len(card) <= 2
-    points = {part.attribute: [one for (one,) in part.points] for part in card.parts}
-    assert max(abs(one) for bins in points.values() for one in bins) <= 5
+    points = {part.attribute: [bin_ for (bin_,) in part.points] for part in card.parts}
+    assert max(abs(bin_) for bins in points.values() for bin_ in bins) <= 5
     falling = points.get("age", [0])
     assert falling == sorted(falling, reverse=True)
     rising = points.get("dose", [0])[:2]
@@ -191,9 +191,9 @@ def test_a_scorecard_of_a_number_goes_from_a_table_to_predictions(run):
     assert str(card) in out
     assert np.abs(card.predict(data) - data["days"]).mean() < 3
     assert run("show", "card.json")[1] == f"{model_text(card)}\n"
-    found = pd.read_csv(StringIO(run("predict", "card.json", "stays.csv", "--explain")[1]))
-    assert found["days"].tolist()[: len(data)] == [float(f"{said:.15g}") for said in card.predict(data)]
-    assert list(found) == ["days", "total", "explanation"]
+    result = pd.read_csv(StringIO(run("predict", "card.json", "stays.csv", "--explain")[1]))
+    assert result["days"].tolist()[: len(data)] == [float(f"{said:.15g}") for said in card.predict(data)]
+    assert list(result) == ["days", "total", "explanation"]
     assert "label with classes" in run("predict", "card.json", "stays.csv", "--proba")[2]
     assert run("report", "card.json", "--test", "stays.csv", "-o", "report.html")[0] == 0
 
@@ -204,8 +204,8 @@ def test_a_smooth_scorecard_has_nearly_the_same_points_along_a_number(run):
     assert run(*CARD, "--max-attributes", "1", "--points", "1000", "-o", "card.json")[0] == 0
     flat, card = (hr.models.Scorecard.load(name) for name in ("flat.json", "card.json"))
     flat, card = (  # an attribute without points is left out
-        sum(np.ptp(np.array(part.points[:3])) * one.unit for part in one.parts if part.attribute == "age")
-        for one in (flat, card)
+        sum(np.ptp(np.array(part.points[:3])) * item.unit for part in item.parts if part.attribute == "age")
+        for item in (flat, card)
     )
     assert flat < 0.1 < 1 < card
 

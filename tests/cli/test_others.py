@@ -29,13 +29,13 @@ def test_rows_in_the_comments_of_a_file_are_named_by_audit_and_report(folder, ru
     code, out, error = run("audit", "rules.txt", "--schema", "schema.yaml")
     assert code == 0, error
     assert "The file also contains 2 rows of data (comment, line 1)." in out
-    found = json.loads(run("audit", "rules.txt", "--schema", "schema.yaml", "--json")[1])["contents"]
-    assert found == [{"kind": "rows", "place": "comment", "amount": 2, "line": 1}]
+    result = json.loads(run("audit", "rules.txt", "--schema", "schema.yaml", "--json")[1])["contents"]
+    assert result == [{"kind": "rows", "place": "comment", "amount": 2, "line": 1}]
     code, _, error = run("report", "rules.txt", "--schema", "schema.yaml", "-o", "r.json")
     assert code == 0, error
     public, board = (json.loads((folder / name).read_text()) for name in ("r.json", "r.PRIVATE.json"))
     (of_public,), (of_board,) = (
-        [one for one in sheet["checks"] if one["id"] == "file-rows"] for sheet in (public, board)
+        [item for item in sheet["checks"] if item["id"] == "file-rows"] for sheet in (public, board)
     )
     assert (of_public["status"], of_board["status"], of_board["value"]) == ("not_run", "fail", 2)
     assert "The file holds 2 rows of data" in of_board["sentence"]

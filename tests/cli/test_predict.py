@@ -29,12 +29,12 @@ def test_a_label_of_the_name_of_the_other_column_does_not_hide_it(folder, run):
 def test_a_scorecard_predicts_with_its_total(folder, run):
     card, rows = a_scorecard(folder), pd.read_csv(folder / "data.csv")
     assert run("predict", "card.json", "data.csv", "--proba", "-o", "p.csv")[0] == 0
-    found = pd.read_csv("p.csv")
+    result = pd.read_csv("p.csv")
     assert "apostrophe" not in run("predict", "card.json", "data.csv", "--explain")[2]
-    assert list(found) == ["ill", "total", "P(no)", "P(yes)"]
-    assert found["ill"].tolist() == card.predict(rows).tolist()
-    assert found["total"].tolist() == card.totals(rows).tolist()
-    assert found["P(yes)"].tolist() == pytest.approx(card.predict_proba(rows)[:, 1].tolist())
+    assert list(result) == ["ill", "total", "P(no)", "P(yes)"]
+    assert result["ill"].tolist() == card.predict(rows).tolist()
+    assert result["total"].tolist() == card.totals(rows).tolist()
+    assert result["P(yes)"].tolist() == pytest.approx(card.predict_proba(rows)[:, 1].tolist())
 
 
 def test_a_scorecard_of_three_classes_predicts_with_three_totals(folder, run):
@@ -52,8 +52,8 @@ def test_reasons_are_the_attributes_that_cost_most_for_a_class(folder, run):
     card, rows = a_scorecard(folder), pd.read_csv(folder / "data.csv")
     for label in card.schema.classes:
         code, out, _ = run("predict", "card.json", "data.csv", "--reasons", label, "--json")
-        found = [[one[f"reason {place}"] for place in range(1, 5)] for one in json.loads(out)]
-        assert (code, found) == (0, card.reasons(rows, favourable=label).tolist())
+        result = [[load[f"reason {place}"] for place in range(1, 5)] for load in json.loads(out)]
+        assert (code, result) == (0, card.reasons(rows, favourable=label).tolist())
     code, _, err = run("predict", "card.json", "data.csv", "--reasons", "maybe")
     assert (code, "--reasons must be one of" in err) == (2, True)
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})

@@ -32,8 +32,8 @@ def test_a_column_of_the_input_is_copied_as_it_is_written(folder, run):
         {"id": " 8", "ill": "no", "leaf": "2"},
         {"id": "-9.50", "ill": "yes", "leaf": "1"},
     ]
-    found = json.loads(run("predict", "tree.json", "data.csv", "--id", "age", "--id", "id", "--json")[1])
-    assert [list(row.items())[:2] for row in found][1] == [("age", "20"), ("id", " 8")]
+    result = json.loads(run("predict", "tree.json", "data.csv", "--id", "age", "--id", "id", "--json")[1])
+    assert [list(row.items())[:2] for row in result][1] == [("age", "20"), ("id", " 8")]
 
 
 def test_all_columns_are_copied_without_overwriting_each_other(folder, run):
@@ -58,11 +58,11 @@ def test_columns_that_are_not_there_and_both_options_are_refused(folder, run):
 
 def test_a_leaf_is_explained_by_its_condition_and_released_values(folder, run):
     a_tree(folder, **COUNTED)
-    found = json.loads(run("predict", "tree.json", "data.csv", "--explain", "--json")[1])
+    result = json.loads(run("predict", "tree.json", "data.csv", "--explain", "--json")[1])
     ages = pd.read_csv("data.csv")["age"]
     old = {"explanation": "age > 60", "probability": 0.9, "rows(no)": 10, "rows(yes)": 90}
     young = {"explanation": "age <= 60", "probability": 0.8, "rows(no)": 80, "rows(yes)": 20}
-    told = [{name: value for name, value in row.items() if name not in ("ill", "leaf")} for row in found]
+    told = [{name: value for name, value in row.items() if name not in ("ill", "leaf")} for row in result]
     assert told == [old if age > 60 else young for age in ages]
 
 
@@ -95,8 +95,8 @@ def a_tree_of_a_number(folder, **leaves):
 
 def test_a_number_is_written_without_rounding_errors(folder, run):
     a_tree_of_a_number(folder, old={"sums": (4, 3), "mean": 37 * 0.24}, young={"sums": (7, 7), "mean": 2.5})
-    found = json.loads(run("predict", "number.json", "data.csv", "--json")[1])
-    assert {row["days"] for row in found} == {8.88, 2.5}
+    result = json.loads(run("predict", "number.json", "data.csv", "--json")[1])
+    assert {row["days"] for row in result} == {8.88, 2.5}
     assert 37 * 0.24 != 8.88
 
 
@@ -104,17 +104,17 @@ def test_a_number_is_explained_by_its_condition_and_leaf_quantiles(folder, run):
     """Of 100 old rows, the first 5 % end within the second level, at 4 + 4·5/40; 95 % at 12 + 4·15/20."""
     old, young = (0, 40, 40, 20, 0, 0, 0, 0), (100, 0, 0, 0, 0, 0, 0, 0)
     tree = a_tree_of_a_number(folder, old={"counts": old, "label": 10.0}, young={"counts": young, "label": 2.0})
-    found = json.loads(run("predict", "number.json", "data.csv", "--explain", "--json")[1])
+    result = json.loads(run("predict", "number.json", "data.csv", "--explain", "--json")[1])
     rows = pd.read_csv("data.csv")
     said = {
         True: {"explanation": "age > 60", "rows": 100, "5 % quantile": 4.5, "95 % quantile": 15.0},
         False: {"explanation": "age <= 60", "rows": 100, "5 % quantile": 0.2, "95 % quantile": 3.8},
     }
-    for row, age in zip(found, rows["age"], strict=True):
+    for row, age in zip(result, rows["age"], strict=True):
         assert {name: row[name] for name in said[True]} == pytest.approx(said[age > 60])
-    assert [row["days"] for row in found] == tree.predict(rows).tolist()
+    assert [row["days"] for row in result] == tree.predict(rows).tolist()
     both = tree.predict_quantiles(rows, [0.05, 0.95]).tolist()
-    assert [[row["5 % quantile"], row["95 % quantile"]] for row in found] == both
+    assert [[row["5 % quantile"], row["95 % quantile"]] for row in result] == both
     a_tree_of_a_number(folder, old={"label": 10.0}, young={"label": 2.0})
     assert list(table(run("predict", "number.json", "data.csv", "--explain")[1])[0]) == ["days", "leaf", "explanation"]
     for option in (("--proba",), ("--class-weight", "2=5")):
@@ -129,8 +129,11 @@ def test_quantiles_of_a_leaf_whose_rows_are_within_the_noise_are_left_out(folder
     Tree(schema, Split(hr.schema.Literal("age", ">", (60,)), few, many), noisy_counts.card(1)).save(
         folder / "number.json"
     )
-    found = json.loads(run("predict", "number.json", "data.csv", "--explain", "--json")[1])
-    assert {row["explanation"]: row["95 % quantile"] is None for row in found} == {"age > 60": True, "age <= 60": False}
+    result = json.loads(run("predict", "number.json", "data.csv", "--explain", "--json")[1])
+    assert {row["explanation"]: row["95 % quantile"] is None for row in result} == {
+        "age > 60": True,
+        "age <= 60": False,
+    }
 
 
 def test_no_rows_are_explained_with_all_columns(folder, run):
@@ -147,14 +150,14 @@ def test_no_rows_are_explained_with_all_columns(folder, run):
 @pytest.mark.parametrize(("classes", "base"), [(("no", "yes"), (-7,)), (("no", "unsure", "yes"), (1, 0, -1))])
 def test_the_points_of_an_explanation_add_up_to_the_total(folder, run, classes, base):
     card, rows = a_scorecard(folder, classes, base), pd.read_csv("data.csv")
-    found = json.loads(run("predict", "card.json", "data.csv", "--explain", "--json")[1])
-    for row, shares in zip(found, card.predict_proba(rows), strict=True):
+    result = json.loads(run("predict", "card.json", "data.csv", "--explain", "--json")[1])
+    for row, shares in zip(result, card.predict_proba(rows), strict=True):
         total = row["total"] if len(classes) == 2 else row[f"total({row['ill']})"]
         assert sum(int(part.rpartition(": ")[2]) for part in row["explanation"].split("; ")) == total
         assert row["probability"] == max(shares)
-    one = card.explain({"age": rows["age"][0], "sex": rows["sex"][0]})
-    assert {part["attribute"] for part in one["points"]} == {
-        part.split()[0] for part in found[0]["explanation"].split("; ")[1:]
+    explanation = card.explain({"age": rows["age"][0], "sex": rows["sex"][0]})
+    assert {part["attribute"] for part in explanation["points"]} == {
+        part.split()[0] for part in result[0]["explanation"].split("; ")[1:]
     }
 
 
@@ -168,8 +171,8 @@ def test_what_is_copied_and_explained_is_inert_in_a_spreadsheet(folder, run):
     assert "apostrophe" in err
     assert [row["'=id"] for row in table(out)] == ["'=1+1", "'@x", "-7"]
     assert {row["explanation"][:2] for row in table(out)} == {"'="} | {"no"}
-    found = json.loads(run("predict", "tree.json", "data.csv", "--append", "--json")[1])
-    assert [row["=id"] for row in found] == ["=1+1", "@x", "-7"]
+    result = json.loads(run("predict", "tree.json", "data.csv", "--append", "--json")[1])
+    assert [row["=id"] for row in result] == ["=1+1", "@x", "-7"]
 
 
 def test_rows_are_explained_whose_label_has_the_name_of_a_column(folder, run):

@@ -84,7 +84,7 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     form = Form.load(fitted / "form.yaml")
     report = Report.of(hr.load_model("model.json"), form=form, train=train, test=held_out, on=date.today())
     assert err.splitlines()[2:] == [report.public.verdict]  # the sheet that decides
-    assert board["checks"] == [one.to_dict() for one in report.board.checks]
+    assert board["checks"] == [check.to_dict() for check in report.board.checks]
     assert [table["title"] for table in board["sections"][4]["tables"]] == [
         "By sex (training rows)",
         "By sex (held-out rows)",
@@ -104,9 +104,9 @@ def test_candidates_are_compared_on_one_page(fitted, run):
     code, _, err = run("report", *both, "--data", "data.csv", "-o", "both.html")
     written = ["written to both.html", "written to both.PRIVATE.html"]
     assert (code, err.splitlines()[:2]) == (0, written)
-    found = json.loads(run("report", *both, "--json")[1])
-    columns = found["sections"][0]["tables"][0]["columns"]
-    assert (found["title"], [one["name"] for one in columns]) == ("model, tree compared", ["", "model", "tree"])
+    result = json.loads(run("report", *both, "--json")[1])
+    columns = result["sections"][0]["tables"][0]["columns"]
+    assert (result["title"], [column["name"] for column in columns]) == ("model, tree compared", ["", "model", "tree"])
     assert "require a single model, got 2" in run("report", *both, "--crate", "crate.zip")[2]
     assert "tree.json is an input" in run("report", *both, "-o", "tree.json", "--force")[2]
 
@@ -139,8 +139,8 @@ def test_missing_or_conflicting_options_are_reported(fitted, run):
         assert "--data or --test" in run("report", "model.json", *more, "--json")[2]
     twice = ("--data", "data.csv", "--test", "./data.csv", "-o", "r.html")
     assert "--test is the same file as --data" in run("report", "model.json", *twice)[2]
-    one = ("-o", "r.json", "--acro", "r.json")
-    assert "r.json is the name of two outputs" in run("report", "model.json", *one)[2]
+    same = ("-o", "r.json", "--acro", "r.json")
+    assert "r.json is the name of two outputs" in run("report", "model.json", *same)[2]
     assert not (fitted / "r.json").exists()
     (fitted / "r.PRIVATE.html").write_text("signed")
     assert "r.PRIVATE.html already exists" in run("report", "model.json", "-o", "r.html")[2]
@@ -196,18 +196,23 @@ def test_a_twin_that_cannot_be_made_writes_nothing(fitted, run):
 def test_what_errors_cost_is_said_by_class_or_in_a_file(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     (folder / "costs.yaml").write_text('"no": {"yes": 1}\n"yes": {"no": 5}\n')
-    found = []
+    result = []
     for i, option in enumerate((("--costs", "costs.yaml"), ("--class-weight", "yes=5"), ())):
         assert run("report", "tree.json", "--test", "data.csv", "-o", f"{i}.json", *option)[0] == 0
         sections = json.loads((folder / f"{i}.PRIVATE.json").read_text("utf-8"))["sections"]
-        facts = {fact["id"]: fact["value"] for one in sections if one["id"] == "accuracy" for fact in one["facts"]}
-        found.append({name: value for name, value in facts.items() if "cost" in name})
+        facts = {
+            fact["id"]: fact["value"]
+            for section in sections
+            if section["id"] == "accuracy"
+            for fact in section["facts"]
+        }
+        result.append({name: value for name, value in facts.items() if "cost" in name})
     rows = pd.read_csv("data.csv")
     said = rows["age"].gt(60).map({True: "yes", False: "no"})
     cost = ((said == "yes") & (rows["ill"] == "no")).sum() + 5 * ((said == "no") & (rows["ill"] == "yes")).sum()
-    assert found[0]["mean_cost_held_out"] == pytest.approx(cost / len(rows))
-    assert found[0] == found[1]
-    assert found[2] == {}
+    assert result[0]["mean_cost_held_out"] == pytest.approx(cost / len(rows))
+    assert result[0] == result[1]
+    assert result[2] == {}
     assert (
         "got both" in run("report", "tree.json", "-o", "r.html", "--costs", "costs.yaml", "--class-weight", "yes=5")[2]
     )
@@ -305,7 +310,7 @@ def test_records_for_an_airlock_are_beside_one_another(fitted, run):
     page = hashlib.sha256((fitted / "report.html").read_bytes()).hexdigest()
     assert page in {sheet["sha256"] for sheet in public["sheets"]}
     rows = hashlib.sha256((fitted / "data.csv").read_bytes()).hexdigest()
-    assert [one["sha256"] for one in board["inputs"] if one["role"] == "training_rows"] == [rows]
+    assert [item["sha256"] for item in board["inputs"] if item["role"] == "training_rows"] == [rows]
     assert rows not in json.dumps(public)
     for name in ("record.PRIVATE.json", "record.txt"):
         assert "does not contain PRIVATE" in run(*given[:-1], name)[2]

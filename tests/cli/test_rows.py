@@ -143,6 +143,6 @@ def test_parameters_are_checked_before_the_table_is_counted(folder, run):
 def test_a_column_that_is_absent_among_many_is_one_short_line():
     with pytest.raises(
         DomainError, match=r"column 'y': the table has no such column. Its columns: c0, c1, c10, .*100000 values"
-    ) as found:
+    ) as result:
         target_name([f"c{number}" for number in range(100_000)], "y", None)
-    assert len(str(found.value)) < 500
+    assert len(str(result.value)) < 500

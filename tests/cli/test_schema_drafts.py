@@ -35,7 +35,7 @@ def test_what_is_missing_is_told_as_json(folder, run):
     pq.write_table(pa.table({"n": [1], "t": pa.array([None], pa.duration("s"))}), folder / "rows.parquet")
     code, out, _ = run("schema", "import", "rows.parquet", "-o", "s.json", "--json")
     assert (code, json.loads(out)["gaps"]) == (0, [{"column": "n", "key": "low"}, {"column": "n", "key": "high"}])
-    assert [one["column"] for one in json.loads(out)["left_out"]] == ["t"]
+    assert [load["column"] for load in json.loads(out)["left_out"]] == ["t"]
     assert json.loads((folder / "s.json").read_text())["attributes"]["n"]["low"] == "FILL IN"
 
 

@@ -200,16 +200,16 @@ def test_a_terminal_that_stops_keeps_its_answers(folder):
         master, slave = pty.openpty()
         with subprocess.Popen(
             words, stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=_own
-        ) as one:
+        ) as process:
             os.close(slave)
             for line in lines:
                 text = b""
                 while not text.endswith(b": "):
-                    text += one.stderr.read(1)
+                    text += process.stderr.read(1)
                 os.write(master, line.encode())
-            out, err = one.communicate(timeout=60)
+            out, err = process.communicate(timeout=60)
             os.close(master)
-        return one.returncode, out.decode(), text.decode() + err.decode()
+        return process.returncode, out.decode(), text.decode() + err.decode()
 
     for lines in (("integer\n", "5\n", "x\n", "\x04"), ("9\n", "\x03")):
         code, _, err = typed(*lines)

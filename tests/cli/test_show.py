@@ -29,8 +29,8 @@ def test_pages_forms_and_plots_are_in_the_language_that_is_given(folder, run):
 def test_show_exports_every_form(folder, run):
     run(*FIT)
     sql = run("show", "model.json", "--format", "sql")[1]
-    found = duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()
-    assert [p for (p,) in found] == hr.models.RuleList.load("model.json").predict(pd.read_csv("data.csv")).tolist()
+    result = duckdb.sql(f"SELECT {sql} AS p FROM 'data.csv'").fetchall()
+    assert [p for (p,) in result] == hr.models.RuleList.load("model.json").predict(pd.read_csv("data.csv")).tolist()
     for dialect in DIALECTS:
         written = run("show", "model.json", "--format", "sql", "--dialect", dialect)[1]
         assert written == hr.models.RuleList.load("model.json").to_sql(dialect) + "\n"
@@ -60,10 +60,10 @@ def test_a_tree_is_shown_exported_and_applied(folder, run):
     assert run("show", "tree.json", "--plot", "tree.png", "-o", "tree.txt")[0] == 0
     assert (folder / "tree.png").read_bytes().startswith(b"\x89PNG")
     assert run("predict", "tree.json", "data.csv", "-o", "p.csv")[0] == 0
-    found = pd.read_csv("p.csv")
-    assert list(found) == ["ill", "leaf"]
-    assert found["ill"].tolist() == expected
-    assert set(zip(found["ill"], found["leaf"], strict=True)) == {("yes", 1), ("no", 2)}
+    result = pd.read_csv("p.csv")
+    assert list(result) == ["ill", "leaf"]
+    assert result["ill"].tolist() == expected
+    assert set(zip(result["ill"], result["leaf"], strict=True)) == {("yes", 1), ("no", 2)}
 
 
 @pytest.mark.usefixtures("folder")

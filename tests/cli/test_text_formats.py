@@ -78,11 +78,13 @@ def test_a_file_of_any_format_is_read_by_every_command(files, run, monkeypatch, 
     predicted = asked("predict", "tree.json", "data.csv")
     assert asked("predict", "tree.json", name, *more) == predicted
     checked, again = (
-        json.loads(asked("schema", "check", "schema.yaml", one, *options, "--json"))
-        for one, options in (("data.csv", ()), (name, more))
+        json.loads(asked("schema", "check", "schema.yaml", item, *options, "--json"))
+        for item, options in (("data.csv", ()), (name, more))
     )
-    counts = [{key: one[key] for key in ("name", "missing", "outside", "refused")} for one in checked["columns"]]
-    assert [{key: one[key] for key in ("name", "missing", "outside", "refused")} for one in again["columns"]] == counts
+    counts = [{key: item[key] for key in ("name", "missing", "outside", "refused")} for item in checked["columns"]]
+    assert [
+        {key: item[key] for key in ("name", "missing", "outside", "refused")} for item in again["columns"]
+    ] == counts
     asked("fit", name, *more, *FIT)
     assert hr.load_model("model.json").privacy.is_private
     asked("audit", "tree.json", "--data", name, *more)
@@ -92,8 +94,8 @@ def test_a_file_of_any_format_is_read_by_every_command(files, run, monkeypatch, 
     asked("schema", "new", "data.csv", "--target", "ill", "-o", "new.yaml", "--force")
     assert (files / "new.yaml").read_text() == drafts
     cut = []
-    for one, options in ((name, more), ("data.csv", ())):
-        asked("schema", "from-public", one, *options, "--target", "ill", "--missing", "?", "-o", "p.yaml", "--force")
+    for item, options in ((name, more), ("data.csv", ())):
+        asked("schema", "from-public", item, *options, "--target", "ill", "--missing", "?", "-o", "p.yaml", "--force")
         cut.append(hr.Schema.load("p.yaml"))
     assert cut[0] == cut[1]
     (files / "open.yaml").write_text("attributes:\n  age: {kind: integer, low: 0, high: 120, outside: clip}\n")
@@ -109,15 +111,15 @@ def test_a_file_of_any_format_is_read_by_every_command(files, run, monkeypatch, 
 
 @pytest.mark.usefixtures("files")
 def test_proposals_of_the_wizard_come_from_public_files_of_any_make(run, monkeypatch):
-    found = []
+    result = []
     for name, more in (("data.csv", ()), *MAKES.items()):
         if not {"--delimiter", "--skip-rows"}.isdisjoint(more):  # which would hold for the table, too
             continue
         monkeypatch.setattr("sys.stdin", io.StringIO("\n" * 40))
         assert run("schema", "wizard", "data.csv", "--public-sample", name, *more, "-o", "w.yaml", "--force")[0] == 0
-        found.append(hr.Schema.load("w.yaml"))
-    assert found == found[:1] * len(found)
-    assert found[0].names == ("age", "sex", "dose", "ill")
+        result.append(hr.Schema.load("w.yaml"))
+    assert result == result[:1] * len(result)
+    assert result[0].names == ("age", "sex", "dose", "ill")
 
 
 ONE_COLUMN = """\

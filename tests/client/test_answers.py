@@ -44,10 +44,10 @@ def curator(tmp_path_factory):
 
 @pytest.fixture
 def between(curator, monkeypatch):
-    found = Between(curator)
-    real, transport = httpx2.Client, httpx2.MockTransport(found.answering)
+    result = Between(curator)
+    real, transport = httpx2.Client, httpx2.MockTransport(result.answering)
     monkeypatch.setattr("httpx2.Client", lambda **given: real(transport=transport, **given))
-    return found
+    return result
 
 
 def ask(dataset, kind="rows"):
@@ -293,7 +293,7 @@ def test_a_model_larger_than_was_asked_for_is_refused(between, size):
     kind, asked, larger = LARGER[size]
     dataset, most = connected(), kind(**asked).get_params()
     models = (dataset.fit(kind(epsilon=1, **larger)) for _ in range(20))  # until noise has made a large one
-    model = next(one for one in models if any((most[name] or n) < n for name, n in one.sizes.items()))
+    model = next(item for item in models if any((most[name] or n) < n for name, n in item.sizes.items()))
     between.body = lambda body: body | {"model": model.to_dict()}
     with pytest.raises(ServiceError, match="within the requested size"):
         dataset.fit(kind(epsilon=1, **asked))
@@ -352,20 +352,20 @@ def test_a_sum_of_large_counts_does_not_wrap_around_and_is_answered(count, total
 
 def in_threads(oracles):
     """Return the answers of oracles, each asked the same in a thread of its own, or the errors."""
-    found = []
+    result = []
 
     def ask(oracle):
         try:
-            found.append(tuple(oracle.marginals(BY).rows))
+            result.append(tuple(oracle.marginals(BY).rows))
         except Exception as error:
-            found.append(error)
+            result.append(error)
 
     threads = [threading.Thread(target=ask, args=(oracle,)) for oracle in oracles]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return found
+    return result
 
 
 @pytest.mark.parametrize("questions", [1, 4])
@@ -382,10 +382,10 @@ def test_what_threads_ask_is_charged_answered_and_counted_once_each(between, kin
     asked = [hr.oracle.FederatedOracle(parts)] if kind == "federated" else parts
     spent = lambda: Fraction(between.curator.budget(ANA, "wards")["epsilon"]["spent"])  # noqa: E731
     before = spent()
-    found = in_threads(asked * (4 // len(asked)))
-    answers = {one for one in found if isinstance(one, tuple)}
+    result = in_threads(asked * (4 // len(asked)))
+    answers = {item for item in result if isinstance(item, tuple)}
     assert len(answers) == min(questions * len(asked), 4)
-    assert all(isinstance(one, tuple | OracleExhaustedError) for one in found)
+    assert all(isinstance(item, tuple | OracleExhaustedError) for item in result)
     assert spent() - before == sum(part.privacy.epsilon for part in parts)
     assert all(part.privacy.epsilon <= 1 for part in parts)
 

@@ -101,8 +101,8 @@ def test_learners_take_a_remote_oracle_unchanged(exact, private):
     source = source[list(SCHEMA.names)]
     outside = connected(exact).oracle(1, epsilon=20)
     inside = hr.Oracle(rows, labels, hr.Budget(20), 1, classes=SCHEMA.classes, random_state=Exact())
-    learned = [hr.MarginalLogisticClassifier(reweight=False).fit(source, oracle=one) for one in (outside, inside)]
-    assert np.array_equal(*(one.predict_proba(source) for one in learned))
+    learned = [hr.MarginalLogisticClassifier(reweight=False).fit(source, oracle=item) for item in (outside, inside)]
+    assert np.array_equal(*(item.predict_proba(source) for item in learned))
     curator = connected(private)
     words = make_column_transformer((OneHotEncoder(), ["ward"]), remainder="passthrough")
     tree = make_pipeline(words, DecisionTreeClassifier(max_depth=3))
@@ -271,14 +271,14 @@ def test_a_failure_at_the_service_is_reported_as_charged(tmp_path):
 def test_a_fit_continues_under_its_key_after_the_service_lost_its_jobs(tmp_path):
     rows = WatchedRows(waits=True)
     with running(tmp_path, rows) as service:
-        curator, found = connected(service), []
-        asking = threading.Thread(target=lambda: found.append(curator.fit(hr.PrivateTreeClassifier(epsilon=0.5))))
+        curator, result = connected(service), []
+        asking = threading.Thread(target=lambda: result.append(curator.fit(hr.PrivateTreeClassifier(epsilon=0.5))))
         asking.start()
         assert rows.begun.wait(10)
         before, service.app.state.jobs = service.app.state.jobs, Jobs(service.curator)
         rows.go.set()
         asking.join(30)
-        assert len(found) == 1
+        assert len(result) == 1
         assert curator.budget["epsilon"]["spent"] == "1/2"
         for jobs in (before, service.app.state.jobs):
             jobs.close()

@@ -33,10 +33,10 @@ def curator(tmp_path_factory):
 def between(curator, monkeypatch):
     import httpx2
 
-    found = Between(curator)
-    real, transport = httpx2.Client, httpx2.MockTransport(found.answering)
+    result = Between(curator)
+    real, transport = httpx2.Client, httpx2.MockTransport(result.answering)
     monkeypatch.setattr("httpx2.Client", lambda **given: real(transport=transport, **given))
-    return found
+    return result
 
 
 def spent(between):
@@ -101,7 +101,7 @@ def test_a_leaf_that_predicts_no_level_is_not_believed(between, value):
             if isinstance(part, dict):
                 named = {"then", "label"} & {*part}
                 return {k: value if k in named else changed(v) for k, v in part.items()}
-            return [changed(one) for one in part] if isinstance(part, list) else part
+            return [changed(curator) for curator in part] if isinstance(part, list) else part
 
         made = changed(body["model"]) | {"schema": body["model"]["schema"]}
         return body | {"model": seal({name: part for name, part in made.items() if name != "digest"})}
@@ -115,8 +115,8 @@ def test_a_question_file_is_answered_like_a_network_request(tmp_path):
     asked = QuestionFile.new("wards", "fits", {"model": "tree", "epsilon": "1/4", "parameters": {"max_depth": 1}})
     with curator_of(
         f"sqlite:///{tmp_path}/l.db", FrameRows.of(*stays(), STAYS), schema=STAYS, signer=Signer.new()
-    ) as one:
-        answer = one.ask(Request(ANA, "wards", asked.kind, asked.key, asked.body))
+    ) as curator:
+        answer = curator.ask(Request(ANA, "wards", asked.kind, asked.key, asked.body))
     assert json.loads(answer.body)["model"]["format"] == Tree.format
 
 

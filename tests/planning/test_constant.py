@@ -55,8 +55,8 @@ def test_the_probability_is_that_of_draws_and_of_no_other_epsilon(make, epsilon,
     loss = WholeDraw.of(specification_of(make(epsilon, **options)), SCHEMA).at(epsilon)[0].loss
     real = sum(len(labels(model, loss)) == 1 for model in models) / len(models)
     for factor, is_right in ((Fraction(1), True), (Fraction(6, 10), False), (Fraction(14, 10), False)):
-        found = probability(make(epsilon, **options), epsilon * factor, rows, 0.2, purity)
-        assert (abs(found - real) < 0.047) is is_right, (found, real)
+        result = probability(make(epsilon, **options), epsilon * factor, rows, 0.2, purity)
+        assert (abs(result - real) < 0.047) is is_right, (result, real)
 
 
 def test_the_probability_falls_with_rows_epsilon_and_what_the_test_finds():

@@ -41,37 +41,37 @@ def test_a_band_leaves_out_less_than_a_tenth_at_each_end(runs):
 
 
 def test_a_model_beats_the_constant_from_the_epsilon_at_which_all_runs_do():
-    found = curve(
+    result = curve(
         constant=[[0.5, 0.6], [0.5, 0.6], [0.5, 0.6]],
         tree=[[0.55, 0.59], [0.7, 0.61], [0.7, 0.7]],
         rule_list=[[0.6, 0.7], [0.5, 0.7], [0.7, 0.7]],  # a tie is not better
         scorecard=[[0.6, 0.7], [0.6, 0.7], [0.4, 0.7]],
     )
-    starts = {model: found.beats_constant_from(model) for model in found.models}
+    starts = {model: result.beats_constant_from(model) for model in result.models}
     assert starts == {"tree": Fraction(1), "rule list": Fraction(2), "scorecard": None}
 
 
 def test_the_sufficient_epsilon_is_near_the_best_and_beats_the_constant():
-    found = curve(
+    result = curve(
         constant=[[0.5, 0.5]] * 3,
         tree=[[0.45, 0.8], [0.6, 0.6], [0.62, 0.62]],
         scorecard=[[0.5, 0.5], [0.61, 0.61], [0.65, 0.65]],
     )
-    assert found.best(EPSILONS[-1]) == "scorecard"
-    assert found.settles_from("tree", 0.05) == 1  # at .5 it is near on average, but not always better
-    assert found.settles_from("tree", 0.02) is None
-    assert found.sufficient(0.05) == ("scorecard", 1)
-    assert found.sufficient(0.03) == ("scorecard", 2)
+    assert result.best(EPSILONS[-1]) == "scorecard"
+    assert result.settles_from("tree", 0.05) == 1  # at .5 it is near on average, but not always better
+    assert result.settles_from("tree", 0.02) is None
+    assert result.sufficient(0.05) == ("scorecard", 1)
+    assert result.sufficient(0.03) == ("scorecard", 2)
     assert curve(constant=[[0.5]] * 3, tree=[[0.4]] * 3).sufficient(0.5) is None
 
 
 def test_a_cost_is_better_if_it_is_smaller():
-    found = curve(
+    result = curve(
         "cost", constant=[[1.0, 1.0]] * 3, tree=[[1.2, 0.9], [0.8, 0.8], [0.5, 0.5]], scorecard=[[0.9, 0.9]] * 3
     )
-    assert found.best(EPSILONS[0]) == "scorecard"
-    assert found.best(EPSILONS[1]) == "tree"
-    assert found.gains("tree", EPSILONS[2]).tolist() == [0.5, 0.5]
-    assert found.beats_constant_from("tree") == 1
-    assert found.settles_from("tree", 0.3) == 1  # within 30 % of the constant's cost
-    assert found.settles_from("tree", 0.2) == 2
+    assert result.best(EPSILONS[0]) == "scorecard"
+    assert result.best(EPSILONS[1]) == "tree"
+    assert result.gains("tree", EPSILONS[2]).tolist() == [0.5, 0.5]
+    assert result.beats_constant_from("tree") == 1
+    assert result.settles_from("tree", 0.3) == 1  # within 30 % of the constant's cost
+    assert result.settles_from("tree", 0.2) == 2

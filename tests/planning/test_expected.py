@@ -47,11 +47,11 @@ def test_draws_lose_no_more_than_the_bound_on_average(epsilon):
     ):
         models = [make(epsilon, schema=SCHEMA, random_state=seed).fit(data, ill) for seed in range(30)]
         mean = np.mean([np.sum(model.predict(data) != ill) for model in models])
-        for one in DefaultDraws.of(SCHEMA).expected():
-            if one.kind == kind and (kind != "tree" or one.size <= 3):
-                size = {"max_depth": one.size} if kind == "tree" else {"max_rules": one.size + 1}
+        for bound in DefaultDraws.of(SCHEMA).expected():
+            if bound.kind == kind and (kind != "tree" or bound.size <= 3):
+                size = {"max_depth": bound.size} if kind == "tree" else {"max_rules": bound.size + 1}
                 optimum = best(**size, schema=SCHEMA, min_support=0, regularization=0).fit(data, ill)
-                assert mean <= np.sum(optimum.predict(data) != ill) + one.excess(epsilon)
+                assert mean <= np.sum(optimum.predict(data) != ill) + bound.excess(epsilon)
 
 
 def test_bounds_fall_with_epsilon_and_state_when_they_are_met():
@@ -146,12 +146,12 @@ def test_numbers_are_rounded_up_to_two_digits():
 
 
 def test_the_noise_of_bins_falls_with_epsilon_and_delta_helps():
-    (all_, one), (_, two) = (bin_noise(SCHEMA, Fraction(epsilon), Fraction(0), 800) for epsilon in (1, 2))
+    (all_, first), (_, second) = (bin_noise(SCHEMA, Fraction(epsilon), Fraction(0), 800) for epsilon in (1, 2))
     assert all_ == 2
-    assert one == pytest.approx(2 * two)
+    assert first == pytest.approx(2 * second)
     (two_bins, four_bins) = SharedHistograms(Fraction(24, 25), (2, 4)).count_variances  # 960 parts of a thousand
-    assert one == pytest.approx(1.96 * (two_bins / (1 / 2) * four_bins / (3 / 4)) ** 0.25)
-    assert one < 0.8 * 1.96 * 2**0.5 * 2 / 0.96  # Laplace noise on two attributes
+    assert first == pytest.approx(1.96 * (two_bins / (1 / 2) * four_bins / (3 / 4)) ** 0.25)
+    assert first < 0.8 * 1.96 * 2**0.5 * 2 / 0.96  # Laplace noise on two attributes
     wide = hr.Schema({f"x{n}": hr.Boolean() for n in range(200)}, SCHEMA.label)
     (_, gaussian), (_, pure) = (
         bin_noise(wide, Fraction(1), delta, 10**6) for delta in (Fraction(1, 10**6), Fraction(0))
@@ -175,10 +175,10 @@ def test_cut_points_of_a_table_are_off_by_about_as_much(monkeypatch):
     monkeypatch.setattr(expected, "_DRAWS", 20)
     number = hr.Schema({"age": hr.Integer(0, 99)}, SCHEMA.label)
     _, off = cut_points_noise(number, Fraction(1, 10), 500)
-    rng, found = np.random.default_rng(1), []
+    rng, result = np.random.default_rng(1), []
     for seed in range(20):
         age = rng.permutation(np.repeat(np.arange(100), 5))
         learned = hr.Schema.learn(age[:, None], hr.Schema({"age": number["age"]}), epsilon="0.1", random_state=seed)
         bins = np.searchsorted(learned["age"].cuts, age)  # up to a cut point belongs to the bin below it
-        found.append(np.abs(np.bincount(bins, minlength=5) - 100).sum())
-    assert 0.5 < np.mean(found) / off < 2
+        result.append(np.abs(np.bincount(bins, minlength=5) - 100).sum())
+    assert 0.5 < np.mean(result) / off < 2

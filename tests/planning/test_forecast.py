@@ -46,8 +46,8 @@ def test_the_largest_model_within_the_loss_is_recommended():
 
 def test_a_further_level_has_to_gain_what_it_can_lose():
     forecast = hr.plan(SCHEMA, 1000, 1)
-    one, two, three, *_ = (bound.excess(forecast.epsilon) for bound in forecast.draws if bound.kind == "tree")
-    assert f"level 2 more than {two - one:.0f}, level 3 more than {three - two:.0f}" in words(forecast)
+    one_level, two, three, *_ = (bound.excess(forecast.epsilon) for bound in forecast.draws if bound.kind == "tree")
+    assert f"level 2 more than {two - one_level:.0f}, level 3 more than {three - two:.0f}" in words(forecast)
 
 
 def test_a_hopeless_plan_recommends_a_sufficient_setting():
@@ -346,8 +346,8 @@ def test_a_person_with_three_rows_needs_three_times_epsilon():
     """Every mechanism without δ runs at a third of ε; noise with a δ is three times as large, but for its steps."""
     unit = hr.Schema(SCHEMA.attributes, LABEL, unit=hr.Unit("patient", 3))
     person, row = hr.plan(unit, 400, 3, units=134), hr.plan(SCHEMA, 400, 1)
-    assert [one.excess(Fraction(3)) for one in person.draws] == pytest.approx(
-        [one.excess(Fraction(1)) for one in row.draws]
+    assert [draw.excess(Fraction(3)) for draw in person.draws] == pytest.approx(
+        [draw.excess(Fraction(1)) for draw in row.draws]
     )
     assert (person.leaf_noise, person.bin_noise) == (row.leaf_noise, pytest.approx(row.bin_noise))
     with_delta = [
@@ -384,8 +384,8 @@ def test_a_forecast_with_a_unit_holds_for_the_rows_that_are_counted():
 
     def promised(schema, units):
         forecast = hr.plan(schema, PERSONS * EACH, "0.02", units=units)
-        (one,) = (one for one in forecast.draws if (one.kind, one.size) == ("tree", 1))
-        return one.excess(forecast.epsilon) / forecast.rows
+        (draw,) = (draw for draw in forecast.draws if (draw.kind, draw.size) == ("tree", 1))
+        return draw.excess(forecast.epsilon) / forecast.rows
 
     assert promised(replace(schema, unit=None), None) < mean - 4 * error
     assert mean + 4 * error < promised(schema, PERSONS)

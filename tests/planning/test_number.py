@@ -37,13 +37,15 @@ def test_bounds_are_in_units_of_variance_and_of_the_target():
         WholeDraw.of(specification_of(PrivateTreeRegressor(epsilon, objective=name)), SCHEMA).bounds()
         for name in ("squared", "absolute")
     )
-    shown = [one for one in forecast.to_dict()["draws"] if one["model"] == "tree"]
+    shown = [bound for bound in forecast.to_dict()["draws"] if bound["model"] == "tree"]
     unit = 16**2 / rows / spread**2
-    assert [one["r2_below"] for one in shown] == pytest.approx([unit * one.excess(epsilon) for one in squared])
-    assert [one["r2_usually_below"] for one in shown] == pytest.approx(
-        [unit * one.excess(epsilon, 0.05) for one in squared]
+    assert [bound["r2_below"] for bound in shown] == pytest.approx([unit * bound.excess(epsilon) for bound in squared])
+    assert [bound["r2_usually_below"] for bound in shown] == pytest.approx(
+        [unit * bound.excess(epsilon, 0.05) for bound in squared]
     )
-    assert [one["mae_above"] for one in shown] == pytest.approx([28 / rows * one.excess(epsilon) for one in absolute])
+    assert [bound["mae_above"] for bound in shown] == pytest.approx(
+        [28 / rows * bound.excess(epsilon) for bound in absolute]
+    )
     assert hr.plan(SCHEMA, rows, epsilon).spread == pytest.approx(32 / 12**0.5)
     assert forecast.draws[0].excess(epsilon) == pytest.approx(rows * shown[0]["r2_below"])
 
@@ -55,12 +57,12 @@ def test_r2_of_draws_respects_the_mean_and_95_percent_bounds(epsilon):
     data, days = a_table(200)
     models = [PrivateTreeRegressor(epsilon, schema=SCHEMA, random_state=seed).fit(data, days) for seed in range(60)]
     scores = np.array([model.score(data, days) for model in models])
-    for one in DefaultDraws.of(SCHEMA).expected(float(days.std())):
-        if one.kind == "tree" and one.size <= 2:
-            best = OptimalTreeRegressor(max_depth=one.size, schema=SCHEMA, min_support=0, regularization=0)
+    for bound in DefaultDraws.of(SCHEMA).expected(float(days.std())):
+        if bound.kind == "tree" and bound.size <= 2:
+            best = OptimalTreeRegressor(max_depth=bound.size, schema=SCHEMA, min_support=0, regularization=0)
             below = best.fit(data, days).score(data, days) - scores
-            assert below.mean() <= one.excess(epsilon) / 200
-            assert np.mean(below > one.excess(epsilon, 0.05) / 200) <= 0.05 + 3 * (0.05 * 0.95 / 60) ** 0.5
+            assert below.mean() <= bound.excess(epsilon) / 200
+            assert np.mean(below > bound.excess(epsilon, 0.05) / 200) <= 0.05 + 3 * (0.05 * 0.95 / 60) ** 0.5
 
 
 @pytest.mark.parametrize(("scale", "holds"), [(1, True), (0.5, False)])
@@ -75,7 +77,7 @@ def test_the_bound_of_95_of_100_draws_is_near_what_some_table_does(scale, holds)
     models = drawn_models(
         PrivateTreeClassifier(1), Tally(schema, np.array([[0], [1]]), half * np.eye(2, dtype=int)), 1000
     )
-    right = [isinstance(one, InnerNode) and (one.caught.value, one.left.value) == (1, 0) for one in models]
+    right = [isinstance(model, InnerNode) and (model.caught.value, model.left.value) == (1, 0) for model in models]
     assert bool(1 - np.mean(right) <= 0.05 + 0.02) is holds
 
 

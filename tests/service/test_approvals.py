@@ -44,7 +44,11 @@ def test_every_question_waits_and_each_is_approved_by_itself(ledger_url):  # noq
         assert waits(curator)
         assert waits(curator, key="two")
         assert waits(curator, caller=BOB)
-        assert [(one.number, one.analyst) for one in approvals.pending()] == [(1, "ana"), (2, "ana"), (3, "bob")]
+        assert [(approval.number, approval.analyst) for approval in approvals.pending()] == [
+            (1, "ana"),
+            (2, "ana"),
+            (3, "bob"),
+        ]
         assert "rows by bin of 2 attributes, epsilon 1/4" in str(approvals.pending()[0])
         assert (rows.touched, curator.ledger.account("wards").spent) == (0, 0)
         approvals.decide({1: "approved"}, by="carla")
@@ -62,12 +66,12 @@ def test_the_first_question_waits_and_then_none_does(ledger_url):  # noqa: F811
         approvals = curator.approvals
         assert waits(curator)
         assert waits(curator, key="two", body=OTHER)
-        (one,) = approvals.pending()
-        approvals.decide({one.number: "approved"}, by="carla")
+        (approval,) = approvals.pending()
+        approvals.decide({approval.number: "approved"}, by="carla")
         ask(curator)
         ask(curator, key="two", body=OTHER)
         assert waits(curator, caller=BOB)
-        assert [one.analyst for one in approvals.pending()] == ["bob"]
+        assert [approval.analyst for approval in approvals.pending()] == ["bob"]
 
 
 def test_an_approval_for_an_epoch_does_not_apply_to_the_next(ledger_url):  # noqa: F811
@@ -99,7 +103,7 @@ def test_what_is_decided_is_decided(ledger_url):  # noqa: F811
         assert waits(curator, key="two")
         with pytest.raises(ArgumentError, match="3 is not the number"):
             approvals.decide({2: "approved", 3: "approved"}, by="carla")
-        assert [one.number for one in approvals.pending()] == [2]
+        assert [approval.number for approval in approvals.pending()] == [2]
         assert not waits(curator)
 
 
@@ -112,7 +116,7 @@ def test_an_approval_of_the_first_question_ends_with_its_epoch(ledger_url):  # n
     with curator_of(ledger_url, approval="first") as curator:
         assert waits(curator, key="two")
         assert curator.ledger.account("wards").spent == 0
-        assert [one.number for one in curator.approvals.pending()] == [2]
+        assert [approval.number for approval in curator.approvals.pending()] == [2]
         curator.ledger.verify()
 
 
@@ -122,7 +126,7 @@ def test_an_approval_can_be_withdrawn_and_given_again(ledger_url, approval):  # 
         approvals = curator.approvals
         assert waits(curator)
         approvals.decide({1: "approved"}, by="carla")
-        assert [one.number for one in approvals.approved()] == [1]
+        assert [item.number for item in approvals.approved()] == [1]
         approvals.decide({1: "withdrawn"}, by="kim")
         assert (approvals.approved(), approvals.pending()) == ([], [])
         assert not waits(curator)
@@ -175,9 +179,14 @@ def test_the_question_itself_is_shown(ledger_url):  # noqa: F811
     body = question(epsilon="1/4", bins=BINS, by="classes")
     with curator_of(ledger_url, approval="every") as curator:
         waits(curator, body=body)
-        (one,) = curator.approvals.pending()
-        assert json.loads(one.question) == {"question": "marginals", "delta": "0", "epoch": None, **json.loads(body)}
-        assert one.question.replace("\n", "\n" + " " * 7) in str(one)
+        (approval,) = curator.approvals.pending()
+        assert json.loads(approval.question) == {
+            "question": "marginals",
+            "delta": "0",
+            "epoch": None,
+            **json.loads(body),
+        }
+        assert approval.question.replace("\n", "\n" + " " * 7) in str(approval)
 
 
 @pytest.mark.parametrize("hypothesis", ["model", "onnx", "always"])
@@ -222,9 +231,9 @@ def test_an_edited_decision_in_the_ledger_is_detected(ledger_url, edit):  # noqa
         curator.approvals.decide({4: "withdrawn"}, by="carla")
         curator.approvals.decide({1: "approved"}, by="carla")
         curator.approvals.decide({2: "refused"}, by="carla")
-        *_, one, two = (entry for entry in curator.ledger.entries() if entry.kind == "decided")
-        assert one.what.startswith("approved by carla: ana asks wards: rows by bin of 2 attributes, epsilon 1/4")
-        assert (two.data["decision"], len(two.data["question"])) == ("refused", 64)
+        *_, first, second = (entry for entry in curator.ledger.entries() if entry.kind == "decided")
+        assert first.what.startswith("approved by carla: ana asks wards: rows by bin of 2 attributes, epsilon 1/4")
+        assert (second.data["decision"], len(second.data["question"])) == ("refused", 64)
         curator.ledger.verify()
         with curator.ledger.log.database.writing() as connection:
             connection.exec_driver_sql(edit)

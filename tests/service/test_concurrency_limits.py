@@ -28,11 +28,11 @@ def test_an_analyst_has_limited_turns_and_each_call_takes_a_turn():
             running_now.remove(number)
         return number
 
-    found = []
+    result = []
 
     async def one(number):
         async with ana.of(ANA) as turn:
-            found.append(await turn.run(partial(call, number)))
+            result.append(await turn.run(partial(call, number)))
 
     async def all_of_them():
         async with anyio.create_task_group() as group:
@@ -40,7 +40,7 @@ def test_an_analyst_has_limited_turns_and_each_call_takes_a_turn():
                 group.start_soon(one, number)
 
     anyio.run(all_of_them)
-    assert sorted(found) == list(range(3 * MOST_AT_ONCE))
+    assert sorted(result) == list(range(3 * MOST_AT_ONCE))
     assert max(most) == MOST_AT_ONCE
 
 
@@ -78,10 +78,10 @@ def test_questions_that_take_long_hold_up_neither_others_nor_free_calls(tmp_path
 
 def test_a_slow_free_call_keeps_its_turn_but_does_not_block_process_exit(monkeypatch):
     monkeypatch.setattr(turns, "FREE_SECONDS", 0.05)
-    go, found = threading.Event(), []
+    go, result = threading.Event(), []
 
     def long():
-        found.append(threading.current_thread().daemon)
+        result.append(threading.current_thread().daemon)
         go.wait(10)
         raise ValueError("a text that nobody is told")
 
@@ -102,7 +102,7 @@ def test_a_slow_free_call_keeps_its_turn_but_does_not_block_process_exit(monkeyp
             await first
 
     asyncio.run(check())
-    assert found == [True]
+    assert result == [True]
 
 
 def test_a_caller_with_too_many_waiting_requests_gets_an_error():

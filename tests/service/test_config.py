@@ -199,10 +199,10 @@ def test_an_epoch_declared_while_rows_are_read_is_not_charged_for_them(folder, m
     opened(path).ledger.close()
 
     def reading(*given):
-        found = open_rows(*given)
+        result = open_rows(*given)
         with Ledger(Config.read(path).ledger) as ledger:
             declare_epoch(ledger, "wards", Config.read(path).datasets["wards"], "the rows of 2027", None)
-        return found
+        return result
 
     monkeypatch.setattr("hedgerow.service.config.open_rows", reading)
     curator = opened(path)

@@ -43,8 +43,8 @@ def impatient(monkeypatch):
 def opened(url):
     """Open a connection that says nothing yet."""
     host, port = url.partition("://")[2].split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as one:
-        yield one
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        yield connection
 
 
 def is_closed(one, within=3.0):
@@ -68,7 +68,7 @@ def test_silent_connections_push_out_each_other_and_no_request(app):
                 began = time.monotonic()
                 assert httpx2.post(url, content=b"x" * 100_000).status_code == 200
                 assert time.monotonic() - began < 2
-        assert all(is_closed(one) for one in silent[: 4 * MOST])
+        assert all(is_closed(connection) for connection in silent[: 4 * MOST])
         assert not is_closed(silent[-1], within=0.1)
 
 
@@ -84,11 +84,11 @@ UNREAD = {
 def unread(url, asked):
     """Open a connection that asks and does not read."""
     host, port = url.partition("://")[2].split(":")
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-        one.connect((host, int(port)))
-        one.sendall(asked)
-        yield one
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        connection.connect((host, int(port)))
+        connection.sendall(asked)
+        yield connection
 
 
 @pytest.mark.parametrize("asked", UNREAD.values(), ids=UNREAD)
@@ -102,11 +102,11 @@ def test_who_does_not_read_is_pushed_out(app, asked):
 
 @pytest.mark.usefixtures("impatient")
 def test_who_does_not_read_is_ended_in_time(app):
-    with served(app) as url, unread(url, UNREAD["pipelined"]) as one:
+    with served(app) as url, unread(url, UNREAD["pipelined"]) as connection:
         time.sleep(5 * SOON)
         taken = 0
         with suppress(ConnectionError):
-            while part := one.recv(65536):
+            while part := connection.recv(65536):
                 taken += len(part)
         assert taken < 100 * 100_000
 
@@ -153,7 +153,7 @@ def test_with_tls_silence_and_nonsense_are_ended_and_requests_answered(app, encr
         silent[-1].sendall(b"GET / HTTP/1.1\r\n\r\n")
         for size in (1, 1_000_000):
             assert len(httpx2.post(url, content=b"x" * size, verify=client).content) == size
-        assert all(is_closed(one) for one in silent)
+        assert all(is_closed(connection) for connection in silent)
         assert httpx2.post(url, content=b"abc", verify=client).text == "abc"
 
 

@@ -182,17 +182,17 @@ def test_answers_and_failures_leave_at_a_deadline_and_are_not_there_before(url, 
 def test_the_same_request_while_it_is_answered_is_told_so(url):
     rows = WatchedRows()
     with curator_of(url, rows) as curator:
-        found = []
+        result = []
 
         def again():
             rows.when = lambda: None
             with pytest.raises(RequestRunningError):
                 curator.ask(ONE)
-            found.append(True)
+            result.append(True)
 
         rows.when = again
         curator.ask(ONE)
-        assert found == [True]
+        assert result == [True]
 
 
 def test_who_may_ask_what(url):
@@ -367,9 +367,9 @@ def test_a_receipt_ties_answer_and_charge_to_the_ledger(url):
 
 def test_a_description_is_public_and_its_schema_is_read_back(url):
     with curator_of(url) as curator:
-        found = curator.describe(ANA, "wards")
-        assert Schema.from_dict(found["schema"]) == SCHEMA
-        assert "CANARY" not in json.dumps(found)
+        result = curator.describe(ANA, "wards")
+        assert Schema.from_dict(result["schema"]) == SCHEMA
+        assert "CANARY" not in json.dumps(result)
 
 
 def test_rows_that_were_read_in_one_epoch_are_charged_in_no_other(url):

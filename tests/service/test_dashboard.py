@@ -62,8 +62,8 @@ class Dashboards:
         client = TestClient(self.own if own else self.service.app, base_url=LOCAL, follow_redirects=False)
         client.base = "" if own else "/dashboard"
         if name:
-            found = client.post(f"{client.base}/login", data={"key": self.service.tokens[name]})
-            assert (found.status_code, found.headers["location"]) == (303, f"{client.base}/")
+            result = client.post(f"{client.base}/login", data={"key": self.service.tokens[name]})
+            assert (result.status_code, result.headers["location"]) == (303, f"{client.base}/")
         return client
 
     def stranger(self, base):
@@ -146,8 +146,8 @@ def test_each_role_sees_its_pages_and_no_other(boards, name):
     for path in (*PAGES, *KEYS):
         assert (path, get(client, path).status_code) == (path, 200 if path in SEEN[name] else 404)
     for part in DOWNLOADS:
-        found = get(client, f"/requests/{boards.asked['ana']}/{part}")
-        assert found.status_code == (200 if name == "ana" else 404)
+        result = get(client, f"/requests/{boards.asked['ana']}/{part}")
+        assert result.status_code == (200 if name == "ana" else 404)
     posts = {"kim": POSTS[:1], "carla": POSTS[:4]}.get(name, ())
     for path in POSTS[:4]:
         assert (post(client, path).status_code != 404) == (path in posts)
@@ -157,8 +157,8 @@ def test_each_role_sees_its_pages_and_no_other(boards, name):
 def test_without_a_session_there_is_the_form_to_log_in_alone(boards, base):
     client = boards.stranger(base)
     for path in (*PAGES, *(KEYS if base == "" else (f"/requests/{boards.asked['ana']}/answer",))):
-        found = get(client, path)
-        assert (found.status_code, found.headers["location"]) == (303, f"{base}/login")
+        result = get(client, path)
+        assert (result.status_code, result.headers["location"]) == (303, f"{base}/login")
     assert get(client, "/login").status_code == 200
     for path in POSTS if base == "" else (POSTS[0], POSTS[4]):
         assert client.post(base + path).status_code == 401
@@ -170,9 +170,9 @@ def test_all_invalid_keys_get_the_same_message(boards):
         "/dashboard": ("", "hr_", "é", boards.service.tokens["carla"], f"{boards.service.tokens['ana']}x"),
     }
     for base, keys in wrong.items():
-        found = [boards.stranger(base).post(f"{base}/login", data={"key": key}) for key in keys]
-        assert {(one.status_code, one.text) for one in found} == {(401, found[0].text)}
-        assert not any("set-cookie" in one.headers for one in found)
+        result = [boards.stranger(base).post(f"{base}/login", data={"key": key}) for key in keys]
+        assert {(response.status_code, response.text) for response in result} == {(401, result[0].text)}
+        assert not any("set-cookie" in response.headers for response in result)
 
 
 def test_the_link_opens_once(boards):
@@ -182,8 +182,8 @@ def test_the_link_opens_once(boards):
     assert client.head(f"/?token={token}").headers["location"] == "/login"  # as a preview of the link would
     for wrong in ("", "x", token[:-1], token + "é"):
         assert client.get("/", params={"token": wrong}).status_code == 401
-    found = client.get(f"/?token={token}")
-    assert (found.status_code, found.headers["location"]) == (303, "/")
+    result = client.get(f"/?token={token}")
+    assert (result.status_code, result.headers["location"]) == (303, "/")
     assert client.get("/keys").status_code == 200
     again = other.get(f"/?token={token}")
     assert again.status_code == 401
@@ -230,8 +230,8 @@ def test_a_form_of_another_session_changes_nothing(boards):
         {"content": b"&".join(b"a=1" for _ in range(9)) + b"&form_token=" + own.encode(), "headers": form},
         {"content": b"\xff", "headers": form},
     ]
-    for one in forged:
-        assert carla.post("/keys/add", **one).status_code == 403
+    for form in forged:
+        assert carla.post("/keys/add", **form).status_code == 403
     assert "mallory" not in {caller.name for caller in boards.keys.callers()}
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Origin": "http://evil.example"}, {"Origin": "null"}):
         assert carla.post("/login", data={"key": ""}, headers=headers).status_code == 403
@@ -328,9 +328,9 @@ def test_an_analyst_gets_the_stored_answer_with_its_receipt(boards):
 
 
 def test_names_are_text_and_never_markup(seen):
-    found = [response.text for _, _, response in seen if "alert(" in response.text]
-    assert found
-    assert not any("<script" in text or 'alert("x")' in text for text in found)
+    result = [response.text for _, _, response in seen if "alert(" in response.text]
+    assert result
+    assert not any("<script" in text or 'alert("x")' in text for text in result)
 
 
 def test_displayed_budgets_are_rounded_conservatively(fresh):
@@ -381,9 +381,9 @@ def test_keys_that_cannot_be_made_or_revoked_are_refused_on_the_page(boards):
         ("/keys/add", {"name": "x", "role": "king"}, "role"),
         ("/keys/revoke", {"name": "nobody"}, "has no key"),
     ):
-        found = post(carla, path, **fields)
-        assert found.status_code == 422
-        assert problem in found.text
+        result = post(carla, path, **fields)
+        assert result.status_code == 422
+        assert problem in result.text
 
 
 def test_a_question_that_waits_is_decided_on_the_page(fresh):
@@ -419,9 +419,9 @@ def test_verification_finds_what_was_changed_and_pages_say_so(fresh):
     kim = fresh.client("kim")
     post(kim, "/ledger/verify")
     fresh.ledger.verifying.wait(60)
-    found = get(kim, "/ledger")
-    assert found.status_code == 200
-    assert str(fresh.ledger.verify()) in found.text
+    result = get(kim, "/ledger")
+    assert result.status_code == 200
+    assert str(fresh.ledger.verify()) in result.text
     token = form_token(kim)
     with fresh.ledger._database.writing() as connection:
         for guard in (
@@ -442,9 +442,9 @@ def request(key):
 
 def test_what_nobody_expected_is_told_without_its_text(boards, monkeypatch, caplog):
     monkeypatch.setattr(boards.ledger, "shares", lambda _: (_ for _ in ()).throw(ValueError("CANARY")))
-    found = get(boards.client("ana"), "/")
-    assert found.status_code == 500
-    assert "CANARY" not in found.text + caplog.text
+    result = get(boards.client("ana"), "/")
+    assert result.status_code == 500
+    assert "CANARY" not in result.text + caplog.text
     assert "ValueError" in caplog.text
 
 
@@ -453,9 +453,9 @@ def test_errors_of_a_database_log_in_do_not_quote_the_driver(boards, monkeypatch
     client = boards.client("carla" if base == "" else "kim")
     client._transport.raise_server_exceptions = False
     monkeypatch.setattr(boards.keys, "holder", lambda _: (_ for _ in ()).throw(ValueError("CANARY")))
-    for found in (get(client, "/ledger"), client.post(f"{base}/login", data={"key": "x"})):
-        assert (found.status_code, "The page failed" in found.text, "CANARY" in found.text) == (500, True, False)
-        assert found.headers["content-security-policy"].startswith("default-src 'none'")
+    for result in (get(client, "/ledger"), client.post(f"{base}/login", data={"key": "x"})):
+        assert (result.status_code, "The page failed" in result.text, "CANARY" in result.text) == (500, True, False)
+        assert result.headers["content-security-policy"].startswith("default-src 'none'")
 
 
 def test_a_single_verification_runs_at_a_time_without_blocking(fresh, monkeypatch):
@@ -511,7 +511,10 @@ def test_log_ins_are_logged_with_names_and_roles_and_no_key(boards, capsys):
     boards.stranger("").get(f"/?token={boards.token}x")
     post(client, "/logout")
     err = capsys.readouterr().err
-    told = [(one["outcome"], one["name"], one["role"], one["status"]) for one in map(json.loads, err.splitlines())]
+    told = [
+        (response["outcome"], response["name"], response["role"], response["status"])
+        for response in map(json.loads, err.splitlines())
+    ]
     refused = [("log-in refused", None, None, status) for status in (401, 403, 401)]
     assert told == [("logged in", "ana", "analyst", 303), *refused, ("logged out", "ana", "analyst", 303)]
     for secret in (boards.service.tokens["ana"], "hr_wrong", boards.token):
@@ -535,14 +538,14 @@ def test_long_tables_are_paged(fresh):
 
 def boundaries(client):
     """Return the first and last entry of each page of the ledger."""
-    found, query = [], ""
+    result, query = [], ""
     while True:
         text = get(client, f"/ledger{query}").text
         page = re.findall(r'<th scope="row">(\d+)</th>', text)
-        found.append((int(page[0]), int(page[-1])))
+        result.append((int(page[0]), int(page[-1])))
         following = re.findall(r'rel="next" href="[^"]*/ledger(\?before=\d+)"', text)
         if not following:
-            return found
+            return result
         query = following[0]
 
 

@@ -212,9 +212,9 @@ def test_after_a_restart_the_ledger_has_a_jobs_question_and_state(tmp_path):
         jobs = Jobs(curator)
         fits["pending"] = module.Job(module._name("wards", request.body, "three"), ANA, "three")
         for state, job in fits.items():
-            found = jobs.get(ANA, job.name)
-            assert (found.state, found.ended.is_set(), jobs.get(BOB, job.name)) == (state, True, None)
-            assert (jobs.answer(found) is not None) == (state == "answered")
+            result = jobs.get(ANA, job.name)
+            assert (result.state, result.ended.is_set(), jobs.get(BOB, job.name)) == (state, True, None)
+            assert (jobs.answer(result) is not None) == (state == "answered")
         assert problem_of(jobs.get(ANA, fits["failed"].name).error).charged is True
         assert submit(jobs, "three").ended.wait(10)
         assert jobs.get(ANA, fits["pending"].name).state == "answered"

@@ -66,11 +66,11 @@ def test_concurrent_analysts_neither_overspend_nor_lose_answers(tmp_path, analys
             list(pool.map(ask, names))
         ledger.verify()
         charged = {(entry.data["analyst"], entry.data["key"]) for entry in ledger.entries() if entry.kind == "reserved"}
-        answered = {asked for asked, found in got.items() if any(status == 200 for status, _ in found)}
-        assert {status for found in got.values() for status, _ in found} == {200, 403}
+        answered = {asked for asked, result in got.items() if any(status == 200 for status, _ in result)}
+        assert {status for result in got.values() for status, _ in result} == {200, 403}
         assert answered == charged  # none lost, none uncharged
-        for found in got.values():
-            assert len({body for status, body in found if status == 200}) <= 1
+        for result in got.values():
+            assert len({body for status, body in result if status == 200}) <= 1
         assert ledger.account("wards").spent == COST * len(charged) <= cap
         for name in names:
             assert ledger.account("wards", name).spent <= share

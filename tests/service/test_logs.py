@@ -40,7 +40,7 @@ def test_questions_refusals_and_bad_keys_are_logged_and_looking_is_not(tmp_path,
         ana.get("/CANARY?CANARY=1")
         token = service.tokens["ana"]
     lines = told(capsys)
-    assert [(one["name"], one["outcome"], one["status"], one["dataset"]) for one in lines] == [
+    assert [(line["name"], line["outcome"], line["status"], line["dataset"]) for line in lines] == [
         (None, "unknown-key", 401, None),
         ("ana", "done", 200, "wards"),
         ("ana", "budget-exceeded", 403, None),
@@ -48,8 +48,8 @@ def test_questions_refusals_and_bad_keys_are_logged_and_looking_is_not(tmp_path,
         (None, "http", 404, None),
     ]
     assert lines[1]["route"] == "/v1/datasets/{dataset}/marginals"
-    assert {one["address"] for one in lines} == {"testclient"}
-    assert all(one["time"].endswith("+00:00") for one in lines)
+    assert {line["address"] for line in lines} == {"testclient"}
+    assert all(line["time"].endswith("+00:00") for line in lines)
     assert not any(secret in json.dumps(lines) for secret in ("CANARY", token))
 
 
@@ -96,7 +96,7 @@ def test_a_job_that_failed_is_logged_by_the_type_of_its_error(tmp_path, capsys, 
     assert told_of.status_code == 500
     name = at.rpartition("/")[2].partition(".")[0]  # without the idempotency key
     assert {f"job {name} failed: {kind.__name__}", f"/v1/jobs/{{job}}/answer: {kind.__name__}"} <= {
-        one["event"] for one in lines
+        line["event"] for line in lines
     }
     assert (lines[-1]["name"], lines[-1]["outcome"], lines[-1]["status"]) == ("ana", "internal", 500)
     assert "CANARY" not in json.dumps(lines) + told_of.text

@@ -54,14 +54,14 @@ def test_requests_are_counted_by_the_template_of_their_route(metered):
         ("/dashboard/static", "GET", 200),
         ("/healthz", "other", 405),
     ]
-    assert [one.status_code for one in asked] == [status for _, _, status in labels]
+    assert [item.status_code for item in asked] == [status for _, _, status in labels]
     assert counts(metered) == {
         f'hedgerow_requests_total{{method="{method}",route="{route}",status="{status}"}}': 1.0
         for route, method, status in labels
     }
-    found = samples(metered)
-    assert found['hedgerow_request_seconds_count{route="/v1/datasets/{dataset}/budget"}'] == 2
-    assert found['hedgerow_request_seconds_bucket{le="+Inf",route="none"}'] == 1
+    result = samples(metered)
+    assert result['hedgerow_request_seconds_count{route="/v1/datasets/{dataset}/budget"}'] == 2
+    assert result['hedgerow_request_seconds_bucket{le="+Inf",route="none"}'] == 1
     assert "CANARY" not in metered.own.get("/metrics").text
 
 

@@ -14,24 +14,24 @@ from tests.service.web import running, web
 
 def test_operations_and_schemas_have_names_and_references_lead_somewhere(tmp_path):
     with web(tmp_path) as service:
-        found = service.client("").get("/openapi.json").json()
-    operations = [one for path in found["paths"].values() for one in path.values()]
-    names = {one["operationId"] for one in operations}
+        result = service.client("").get("/openapi.json").json()
+    operations = [operation for path in result["paths"].values() for operation in path.values()]
+    names = {operation["operationId"] for operation in operations}
     assert {"marginals", "error_marginals", "fits", "cost", "budget"} < names
     assert len(names) == len(operations)
     for path in ("marginals", "error-marginals", "fits"):
         (key,) = [
-            one
-            for one in found["paths"][f"/v1/datasets/{{dataset}}/{path}"]["post"]["parameters"]
-            if one["name"] == "Idempotency-Key"
+            operation
+            for operation in result["paths"][f"/v1/datasets/{{dataset}}/{path}"]["post"]["parameters"]
+            if operation["name"] == "Idempotency-Key"
         ]
         assert (key["required"], key["schema"]["maxLength"]) == (True, 200)
-    assert set(found["paths"]["/v1/jobs/{job}/events"]["get"]["responses"]["200"]["content"]) == {"text/event-stream"}
-    assert all({"404", "405"} <= set(one["responses"]) for one in operations)
-    text = json.dumps(found)
+    assert set(result["paths"]["/v1/jobs/{job}/events"]["get"]["responses"]["200"]["content"]) == {"text/event-stream"}
+    assert all({"404", "405"} <= set(operation["responses"]) for operation in operations)
+    text = json.dumps(result)
     assert text.count('"#/components/schemas/') == text.count('"$ref": "#/components/schemas/') > 20
     referred = {part.partition('"')[0] for part in text.split('"#/components/schemas/')[1:]}
-    assert referred == set(found["components"]["schemas"])
+    assert referred == set(result["components"]["schemas"])
 
 
 ASKING = """
@@ -83,8 +83,8 @@ def test_requests_of_any_make_meet_no_failure(tmp_path):
     asked = []
     with web(tmp_path) as service:
         schema = schemathesis.openapi.from_asgi("/openapi.json", service.app)
-        for found in schema.get_all_operations():
-            operation = found.ok()
+        for result in schema.get_all_operations():
+            operation = result.ok()
 
             @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
             @given(operation.as_strategy())

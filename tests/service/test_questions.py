@@ -80,15 +80,15 @@ def fits(draw):
 def bins(draw):
     """Return bins of any kind and size."""
     kind = draw(st.sampled_from(["integer", "real", "boolean", "categorical"]))
-    found = {"kind": kind, "missing": "bin"}
+    result = {"kind": kind, "missing": "bin"}
     if kind in ("integer", "real"):
         low, high = sorted([draw(NUMBERS), draw(NUMBERS)])
         cuts = sorted(draw(st.lists(NUMBERS, max_size=3)))
-        found |= {"low": low, "high": high, "outside": draw(st.sampled_from(["clip", "bin"])), "cuts": cuts}
+        result |= {"low": low, "high": high, "outside": draw(st.sampled_from(["clip", "bin"])), "cuts": cuts}
     if kind == "categorical":
         values = draw(st.lists(st.sampled_from(["a", "b", "d", "", "1", "true", 1, 0]), min_size=1, unique_by=str))
-        found |= {"values": values, "outside": "bin"}
-    return found
+        result |= {"values": values, "outside": "bin"}
+    return result
 
 
 @st.composite
@@ -144,14 +144,14 @@ def test_a_useless_model_is_an_answer_where_warnings_are_errors(curator):
 @pytest.mark.parametrize("name", ["class_weight", "costs"])
 def test_classes_are_named_by_their_text(classes, name):
     texts = [str(value) for value in classes]
-    costs = {one: {other: 1 if one != texts[-1] else 5 for other in texts if other != one} for one in texts}
+    costs = {text: {other: 1 if text != texts[-1] else 5 for other in texts if other != text} for text in texts}
     given = {"class_weight": {texts[-1]: 5}, "costs": costs}[name]
     schema = replace(SCHEMA, label=Label("ill", classes))
     form = read_form("fits", question(epsilon="1", model="tree", parameters={name: given}))
     learner = read_question(form, schema, None).learner
     expected = (1 - np.eye(len(classes))) * np.array([*[1] * (len(classes) - 1), 5])[:, None]
-    found = {"class_weight": None, "costs": None, name: getattr(learner, name)}
-    assert cost_matrix(classes, **found).tolist() == expected.tolist()
+    result = {"class_weight": None, "costs": None, name: getattr(learner, name)}
+    assert cost_matrix(classes, **result).tolist() == expected.tolist()
 
 
 HUGE = "9" * 401

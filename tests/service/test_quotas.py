@@ -56,9 +56,9 @@ def test_concurrent_questions_do_not_exceed_the_quota(ledger_url):  # noqa: F811
                 return error.quota, error.limit
 
         with ThreadPoolExecutor(8) as pool:
-            found = list(pool.map(outcome, range(12)))
-        assert sum(isinstance(one, int) for one in found) == 3
-        assert found.count(("questions", 3)) == 9
+            result = list(pool.map(outcome, range(12)))
+        assert sum(isinstance(item, int) for item in result) == 3
+        assert result.count(("questions", 3)) == 9
         assert rows.touched == 3
         assert curator.ledger.account("wards", "ana").spent == Fraction(3, 10**6)
         before = len(list(curator.ledger.entries()))
@@ -214,10 +214,10 @@ def test_quotas_are_configured_by_default_and_by_analyst(tmp_path):
         (tmp_path / "curator.yaml").write_text(json.dumps(whole))
         return Config.read(tmp_path / "curator.yaml")
 
-    found = read(quotas={"questions": 5}, analyst_quotas={"bob": {"stored_mib": 7}}, disk_reserve_mib=3)
-    assert (found.quotas.default, found.quotas.disk_reserve) == (Quota(5), 3 * MIB)
-    assert found.quotas.analysts == {"bob": Quota(5, 7 * MIB)}
-    curator = found.open(new_ledger=True)
+    result = read(quotas={"questions": 5}, analyst_quotas={"bob": {"stored_mib": 7}}, disk_reserve_mib=3)
+    assert (result.quotas.default, result.quotas.disk_reserve) == (Quota(5), 3 * MIB)
+    assert result.quotas.analysts == {"bob": Quota(5, 7 * MIB)}
+    curator = result.open(new_ledger=True)
     with curator.ledger:
         described = curator.describe(BOB, "wards")
         assert described["quota"]["stored_bytes"] == {"limit": 7 * MIB, "used": 0}

@@ -75,9 +75,9 @@ def test_the_ledger_is_read_by_pages_that_name_the_next_one(service):
         assert "link" not in whole.headers
         lines, path, pages = [], "/v1/ledger?limit=2", 0
         while path:
-            found = client.get(path)
-            lines += found.text.splitlines()
-            path, pages = found.links["next"]["url"] if "next" in found.links else "", pages + 1
+            result = client.get(path)
+            lines += result.text.splitlines()
+            path, pages = result.links["next"]["url"] if "next" in result.links else "", pages + 1
         assert (lines, len(lines), pages) == (whole.text.splitlines(), count, (count + 1) // 2)
     (others,) = [json.loads(line)["hash"] for line in kim.get("/v1/ledger?limit=1").text.splitlines()]
     problem(ana.get(f"/v1/ledger?after={others}"), 422, "question-refused")
@@ -174,14 +174,14 @@ def test_requests_that_lack_something_are_told_what(service):
 
 
 def test_openapi_describes_every_body_without_dangling_references(service):
-    found = service.client("").get("/openapi.json").json()
-    text = json.dumps(found)
+    result = service.client("").get("/openapi.json").json()
+    text = json.dumps(result)
     assert all(f'"{name}"' in text for name in ("epsilon", "bins", "hypothesis", "parameters"))
     for part in text.split('"$ref": "#/')[1:]:
-        place = found
+        place = result
         for step in part.partition('"')[0].split("/"):
             place = place[step]
-    posts = [operation["post"] for operation in found["paths"].values() if "post" in operation]
+    posts = [operation["post"] for operation in result["paths"].values() if "post" in operation]
     assert all("requestBody" in operation for operation in posts)
     assert len(posts) == 4
 

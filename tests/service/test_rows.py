@@ -34,10 +34,10 @@ def test_a_csv_file_a_parquet_file_and_a_frame_answer_alike(written):
     expected = np.array([[(frame.age <= cut).sum() for cut in (40, 60)]]).ravel()
     for rows in (of_frame, open_rows(f"{written}/wards.csv", SCHEMA), open_rows(f"{written}/wards.parquet", SCHEMA)):
         with rows.opened() as target:
-            found = target.classes_by_bin(BY)
-            assert np.array_equal(np.cumsum(found[:4].sum(axis=1))[:2], expected)
-            assert found[4:6].sum(axis=1).tolist() == [(~frame.smoker).sum(), frame.smoker.sum()]
-            assert found[:4, 1].sum() == (labels == "yes").sum()
+            result = target.classes_by_bin(BY)
+            assert np.array_equal(np.cumsum(result[:4].sum(axis=1))[:2], expected)
+            assert result[4:6].sum(axis=1).tolist() == [(~frame.smoker).sum(), frame.smoker.sum()]
+            assert result[:4, 1].sum() == (labels == "yes").sum()
         assert rows.tally(SCHEMA).distance(of_frame.tally(SCHEMA)) == 0
         assert rows.target.columns == ("age", "smoker", "ward")
 

@@ -93,13 +93,13 @@ def test_unavailable_issuer_keys_admit_no_caller(tmp_path):
 def published(keys, monkeypatch):
     """Yield tokens whose issuer's keys are at a URL, the clock, how often it was asked, and what it then does first."""
     now, asked, first = [0.0], [], []
-    found = list(jwt.PyJWKSet.from_json(keys.read_text()).keys)
+    result = list(jwt.PyJWKSet.from_json(keys.read_text()).keys)
 
     def ask(_):
         asked.append(now[0])
         for act in first:
             act()
-        return found
+        return result
 
     monkeypatch.setattr("jwt.PyJWKClient.get_signing_keys", ask)
     monkeypatch.setattr("hedgerow.service.tokens.time", SimpleNamespace(monotonic=lambda: now[0]))

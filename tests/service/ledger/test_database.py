@@ -87,10 +87,10 @@ def test_a_server_that_may_lose_commits_is_refused(postgres_url, name):
         with engine.connect() as connection:
             connection.exec_driver_sql(statement)
             connection.exec_driver_sql("SELECT pg_reload_conf()")
-        found = None
-        while found != ("on" if "RESET" in statement else "off"):
+        result = None
+        while result != ("on" if "RESET" in statement else "off"):
             with engine.connect() as connection:
-                found = connection.exec_driver_sql(f"SHOW {name}").scalar_one()
+                result = connection.exec_driver_sql(f"SHOW {name}").scalar_one()
 
     tell(f"ALTER SYSTEM SET {name} = off")
     try:

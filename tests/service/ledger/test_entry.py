@@ -8,14 +8,14 @@ from hedgerow.service.ledger.entry import Entry
 
 
 def test_the_hash_of_an_entry_is_that_of_its_text_and_chains_it_by_hand():
-    one = Entry.after(FIRST, 1, "declared", "2026-11-23T00:00:00+00:00", {"dataset": "wards"})
-    assert one.content == (
+    first = Entry.after(FIRST, 1, "declared", "2026-11-23T00:00:00+00:00", {"dataset": "wards"})
+    assert first.content == (
         '{"dataset":"wards","kind":"declared","previous":"","sequence":1,"time":"2026-11-23T00:00:00+00:00"}'
     )
-    assert one.hash == digest(one.content) == hashlib.sha256(one.content.encode()).hexdigest()
-    two = Entry.after(one.hash, 2, "failed", "later", {"request": "r"})
-    assert two.data["previous"] == one.hash
-    assert Entry.read(2, two.content, two.hash, one.hash) == two
+    assert first.hash == digest(first.content) == hashlib.sha256(first.content.encode()).hexdigest()
+    second = Entry.after(first.hash, 2, "failed", "later", {"request": "r"})
+    assert second.data["previous"] == first.hash
+    assert Entry.read(2, second.content, second.hash, first.hash) == second
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,6 @@ def test_the_hash_of_an_entry_is_that_of_its_text_and_chains_it_by_hand():
     ],
 )
 def test_an_edited_entry_is_refused(sequence, content, stored, previous):
-    one = Entry.after(FIRST, 1, "declared", "now", {"dataset": "wards"})
+    entry = Entry.after(FIRST, 1, "declared", "now", {"dataset": "wards"})
     with pytest.raises(LedgerError, match=f"broken at entry {sequence}"):
-        Entry.read(sequence, content or one.content, stored or one.hash, previous)
+        Entry.read(sequence, content or entry.content, stored or entry.hash, previous)

@@ -38,16 +38,16 @@ def slow(ledger):
 
 
 def facts(asked):
-    return [(one.request, one.analyst, one.dataset, one.state) for one in asked]
+    return [(request.request, request.analyst, request.dataset, request.state) for request in asked]
 
 
 def pages(history, limit=2, **chosen):
     """Return all requests, page by page."""
-    found, before = [], None
+    result, before = [], None
     while page := history.asked(**chosen, before=before, limit=limit):
-        found += page
+        result += page
         before = page[-1].request
-    return found
+    return result
 
 
 def test_pages_of_requests_are_those_of_all_entries(ledger):
@@ -60,8 +60,8 @@ def test_pages_of_requests_are_those_of_all_entries(ledger):
     assert facts(pages(history)) == slow(ledger)
     assert pages(history, 1) == pages(history, 50) == history.asked()
     assert pages(history, analyst="ana", dataset="labs") == []
-    assert facts(pages(history, analyst="bob")) == [one for one in slow(ledger) if one[1] == "bob"]
-    assert facts(pages(history, dataset="wards")) == [one for one in slow(ledger) if one[2] == "wards"]
+    assert facts(pages(history, analyst="bob")) == [request for request in slow(ledger) if request[1] == "bob"]
+    assert facts(pages(history, dataset="wards")) == [request for request in slow(ledger) if request[2] == "wards"]
     assert (history.count(), history.count(analyst="bob"), history.count(dataset="wards", analyst="ana")) == (3, 1, 2)
     (share,) = history.shares("wards").items()
     assert share == ("ana", Share(2, history.asked(dataset="wards")[0].time))
@@ -98,8 +98,8 @@ def test_the_current_epoch_of_a_dataset_is_shown_and_its_spending_alone(ledger):
     for analyst in ("ana", None):
         spent = history.spending(wards, analyst, "epsilon")
         assert [amount for _, amount in spent] == pytest.approx([1 / 3, 1 / 2])
-        assert [when for when, _ in spent] == [datetime.fromisoformat(one.time) for one in asked[1::-1]]
-    rho = sum(one.rho for one in asked if one.epoch == 2)
+        assert [when for when, _ in spent] == [datetime.fromisoformat(request.time) for request in asked[1::-1]]
+    rho = sum(request.rho for request in asked if request.epoch == 2)
     assert history.spending(wards, "ana", "rho")[-1][1] == pytest.approx(float(rho))
     assert history.spending(wards, "bob", "epsilon") == history.spending(labs, None, "epsilon") == []
 

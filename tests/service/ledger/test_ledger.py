@@ -212,15 +212,15 @@ def test_a_request_is_evaluated_until_answered_despite_crashes(ledger_url):
 
 def test_a_process_whose_request_was_taken_over_cannot_answer_it(ledger_url, monkeypatch):
     """As where PostgreSQL lost the connection that held its lock."""
-    with ledger_at(ledger_url) as one, ledger_at(ledger_url) as two:
-        declare(one)
-        first = one.reserve(asked("one"))
-        monkeypatch.setattr(two._run, "is_alive", lambda _: False)
-        second = two.reserve(asked("one"))
+    with ledger_at(ledger_url) as ledger, ledger_at(ledger_url) as other:
+        declare(ledger)
+        first = ledger.reserve(asked("one"))
+        monkeypatch.setattr(other._run, "is_alive", lambda _: False)
+        second = other.reserve(asked("one"))
         with pytest.raises(RequestRunningError, match="taken over by another process"):
-            one.answer(first, b"11")
-        two.answer(second, b"12")
-        assert one.reserve(asked("one")).content == b"12"
+            ledger.answer(first, b"11")
+        other.answer(second, b"12")
+        assert ledger.reserve(asked("one")).content == b"12"
 
 
 def test_analysts_without_a_name_are_refused(ledger):

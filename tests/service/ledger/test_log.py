@@ -185,24 +185,24 @@ def test_a_crash_between_a_commit_and_its_head_is_none(kept, monkeypatch):
 
 @pytest.mark.claim("the hash of the last entry is stored outside the database before the entry takes effect")
 def test_an_answer_from_another_process_is_sent_after_the_head_has_it(kept, monkeypatch):
-    with ledger_at(kept) as one, ledger_at(kept) as two:
-        reserved = one.reserve(asked("two"))
+    with ledger_at(kept) as first, ledger_at(kept) as second:
+        reserved = first.reserve(asked("two"))
         with monkeypatch.context() as patch:
             patch.setattr(HeadFile, "keep", lambda *_, **__: None)
-            one.answer(reserved, b"12")
+            first.answer(reserved, b"12")
         assert HeadFile(head_of(kept)).read().sequence == 4
-        assert two.stored("ana", reserved.request) == b"12"
+        assert second.stored("ana", reserved.request) == b"12"
         assert HeadFile(head_of(kept)).read().sequence == 5
 
 
 def test_a_head_is_never_set_back_by_a_slower_process(tmp_path):
-    one, two = HeadFile(tmp_path / "head"), HeadFile(tmp_path / "head")
-    assert one.read() is None
-    one.keep(LogMark(5, "five"))
-    two.keep(LogMark(4, "four"))
-    assert one.read() == two.known == (5, "five")
-    two.keep(LogMark(2, "two"), back=True)
-    assert one.read() == (2, "two")
+    first, second = HeadFile(tmp_path / "head"), HeadFile(tmp_path / "head")
+    assert first.read() is None
+    first.keep(LogMark(5, "five"))
+    second.keep(LogMark(4, "four"))
+    assert first.read() == second.known == (5, "five")
+    second.keep(LogMark(2, "two"), back=True)
+    assert first.read() == (2, "two")
     assert (tmp_path / "head").stat().st_mode & 0o777 == 0o600
 
 
@@ -241,7 +241,7 @@ def test_a_head_that_was_not_synchronised_is_written_again(tmp_path, monkeypatch
 
 def test_a_ledger_that_is_read_is_neither_made_nor_changed(kept, ledger_url):
     with ledger_at(kept) as ledger:
-        expected, found = ledger.verify(), ledger.log
+        expected, result = ledger.verify(), ledger.log
         with closing(Log(ledger_url, read_only=True)) as log:
             assert log.verify(expected.head) == expected
             assert len(list(log.entries())) == 3
@@ -249,7 +249,7 @@ def test_a_ledger_that_is_read_is_neither_made_nor_changed(kept, ledger_url):
                 log.verify("f" * 64)
             with pytest.raises((sa.exc.DBAPIError, LedgerUnavailableError)), log.database.writing() as connection:
                 connection.exec_driver_sql("UPDATE totals SET epsilon = '0'")
-        assert found.verify() == expected
+        assert result.verify() == expected
 
 
 def test_verification_detects_a_restored_snapshot_by_a_head(tmp_path):
@@ -265,8 +265,8 @@ def test_verification_detects_a_restored_snapshot_by_a_head(tmp_path):
         with pytest.raises(LedgerError, match=LOST):
             log.verify()
         head_of(url).unlink()
-        found = log.verify()  # consistent: only a head outside the database shows that entries are missing
-        assert (found.entries, found.is_compared, "whole" in str(found)) == (1, False, False)
+        result = log.verify()  # consistent: only a head outside the database shows that entries are missing
+        assert (result.entries, result.is_compared, "whole" in str(result)) == (1, False, False)
         with pytest.raises(LedgerError, match="no entry has the hash"):
             log.verify(head)
 
@@ -373,20 +373,20 @@ def test_a_crash_between_a_new_ledger_and_its_mark_is_no_lost_ledger(tmp_path):
 
 def test_concurrent_creation_of_a_ledger_never_reports_a_loss(ledger_url, tmp_path):
     """Each either begins it, goes on with it, or is told that it is there already."""
-    head, mark, found = head_of(ledger_url), tmp_path / "key-ledger", []
+    head, mark, result = head_of(ledger_url), tmp_path / "key-ledger", []
 
     def begin():
         try:
             Ledger(ledger_url, head, mark=mark, new_ledger=True).close()
-            found.append("begun")
+            result.append("begun")
         except LedgerError as error:
-            found.append(str(error))
+            result.append(str(error))
 
     threads = [threading.Thread(target=begin) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert "begun" in found
-    assert set(found) <= {"begun", "the ledger already exists; start without --new-ledger."}
+    assert "begun" in result
+    assert set(result) <= {"begun", "the ledger already exists; start without --new-ledger."}
     Ledger(ledger_url, head, mark=mark).close()

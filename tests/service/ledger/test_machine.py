@@ -38,46 +38,46 @@ class Obvious(RuleBasedStateMachine):
         self.known, self.held = {}, {}
 
     def spent(self, analyst):
-        return sum((one[3] for (who, _), one in self.known.items() if who == analyst), Fraction(0))
+        return sum((known_request[3] for (who, _), known_request in self.known.items() if who == analyst), Fraction(0))
 
     @rule(analyst=ANALYSTS, key=KEYS, amount=AMOUNTS, body=BODIES, place=st.integers(0, 1))
     def reserve(self, analyst, key, amount, body, place):
-        one = self.known.get((analyst, key))
+        known_request = self.known.get((analyst, key))
         try:
-            found = self.ledgers[place].reserve(asked(key, amount, analyst, body))
+            result = self.ledgers[place].reserve(asked(key, amount, analyst, body))
         except LedgerError:
             assert analyst == "eve"
         except BudgetExceededError:
-            assert one is None
+            assert known_request is None
             assert self.spent(analyst) + amount > CAPS[analyst]
         except RequestConflictError:
-            assert one[0] != body
+            assert known_request[0] != body
         except RequestRunningError:
-            assert (one[0], one[1]) == (body, "reserved")
+            assert (known_request[0], known_request[1]) == (body, "reserved")
             assert (analyst, key) in self.held
         except RequestFailedError:
-            assert one[1] == "failed"
+            assert known_request[1] == "failed"
         else:
-            if isinstance(found, Answered):
-                assert (one[1], one[4]) == ("answered", found.content)
+            if isinstance(result, Answered):
+                assert (known_request[1], known_request[4]) == ("answered", result.content)
                 return
-            if one is None:
+            if known_request is None:
                 assert self.spent(analyst) + amount <= CAPS[analyst]
-                one = self.known[analyst, key] = [body, "reserved", 0, amount, None]
-            one[2] = min(2, one[2] + 1)
-            assert found.attempt == one[2]
-            self.held[analyst, key] = place, found
+                known_request = self.known[analyst, key] = [body, "reserved", 0, amount, None]
+            known_request[2] = min(2, known_request[2] + 1)
+            assert result.attempt == known_request[2]
+            self.held[analyst, key] = place, result
 
     @rule(data=st.data(), content=st.binary(max_size=3), fails=st.booleans())
     def end(self, data, content, fails):
         if not self.held:
             return
         which = data.draw(st.sampled_from(sorted(self.held)))
-        place, found = self.held.pop(which)
+        place, result = self.held.pop(which)
         if fails:
-            self.ledgers[place].fail(found, "a value outside the schema")
+            self.ledgers[place].fail(result, "a value outside the schema")
         else:
-            self.ledgers[place].answer(found, content)
+            self.ledgers[place].answer(result, content)
         self.known[which][1], self.known[which][4] = "failed" if fails else "answered", content
 
     @rule(place=st.integers(0, 1))

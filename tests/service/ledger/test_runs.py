@@ -41,25 +41,25 @@ def test_a_run_is_alive_until_its_process_ends_however_it_ends(ledger_url):
 
 def test_a_run_that_was_closed_is_over(ledger_url):
     database = Database(ledger_url, create=True)
-    one, two = begin_run(database), begin_run(database)
-    one.close()
-    while two.is_alive(one.name) and database.path is None:
+    first, second = begin_run(database), begin_run(database)
+    first.close()
+    while second.is_alive(first.name) and database.path is None:
         pass
-    assert not two.is_alive(one.name)
-    two.close()
+    assert not second.is_alive(first.name)
+    second.close()
     database.close()
 
 
 @pytest.mark.xdist_group("postgres")
 def test_a_run_whose_connection_was_lost_goes_on(postgres_url):
     database = Database(postgres_url, create=True)
-    one, two = begin_run(database), begin_run(database)
+    first, second = begin_run(database), begin_run(database)
     with database.engine.connect() as connection:
         connection.exec_driver_sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
-    assert not one.is_alive("3f0c0a34-1111-4222-8333-444455556666")  # takes its own lock anew
-    assert two.is_alive(one.name)
-    one.close()
-    two.close()
+    assert not first.is_alive("3f0c0a34-1111-4222-8333-444455556666")  # takes its own lock anew
+    assert second.is_alive(first.name)
+    first.close()
+    second.close()
     database.close()
 
 
@@ -88,10 +88,10 @@ def test_what_ended_runs_leave_is_cleared_away_by_the_next_one(tmp_path):
         with child:
             assert child.stdout.readline()
             child.kill()
-    one, two = begin_run(database), begin_run(database)
-    assert {path.name for path in (tmp_path / "ledger.db-runs").iterdir()} == {one.name, two.name}
-    assert one.is_alive(two.name)
-    assert two.is_alive(one.name)
-    one.close()
-    two.close()
+    first, second = begin_run(database), begin_run(database)
+    assert {path.name for path in (tmp_path / "ledger.db-runs").iterdir()} == {first.name, second.name}
+    assert first.is_alive(second.name)
+    assert second.is_alive(first.name)
+    first.close()
+    second.close()
     database.close()

@@ -59,10 +59,10 @@ def edit(ledger, statement):
 
 
 def test_an_unedited_ledger_is_complete(ledger):
-    found = ledger.verify()
-    assert found.entries == 5
-    assert str(found) == f"5 entries, complete; the last entry has the hash {found.head}"
-    assert found.head == list(ledger.entries())[-1].hash
+    result = ledger.verify()
+    assert result.entries == 5
+    assert str(result) == f"5 entries, complete; the last entry has the hash {result.head}"
+    assert result.head == list(ledger.entries())[-1].hash
 
 
 def test_a_clock_that_was_set_back_is_reported(tmp_path, monkeypatch):
@@ -77,15 +77,15 @@ def test_a_clock_that_was_set_back_is_reported(tmp_path, monkeypatch):
     with ledger_at(f"sqlite:///{tmp_path}/ledger.db") as ledger:
         declare(ledger)
         ledger.answer(ledger.reserve(asked("one")), b"12")
-        found = ledger.verify()
-        assert found.set_back == (3,)  # 6 minutes; 4 minutes are what clocks of two machines may differ by
-        assert str(found).splitlines()[1:] == [
+        result = ledger.verify()
+        assert result.set_back == (3,)  # 6 minutes; 4 minutes are what clocks of two machines may differ by
+        assert str(result).splitlines()[1:] == [
             "warning: a clock was set back before entry 3; expired keys may have been valid again"
         ]
         ledger.fail(ledger.reserve(asked("two")), "a value outside the schema")
-        found = ledger.verify()
-    assert (found.entries, found.set_back) == (5, (3, 4))
-    assert "before entry 3 and 1 more; expired keys" in str(found)
+        result = ledger.verify()
+    assert (result.entries, result.set_back) == (5, (3, 4))
+    assert "before entry 3 and 1 more; expired keys" in str(result)
 
 
 @pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS)
