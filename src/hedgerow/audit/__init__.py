@@ -1,4 +1,4 @@
-"""Audits of what a model discloses about its training rows, for those who hold the rows."""
+"""Audits of the disclosure of training rows by a model, for the holders of these rows."""
 
 from hedgerow.audit.attack_record import AttackMeasure, AttackRecord, AttackResult
 from hedgerow.audit.attack_subject import AttackSubject

@@ -50,7 +50,7 @@ def reserved(
 
     Until then a temporary file takes up `room` bytes, so that a full disk fails early. An existing file stays unchanged
     if nothing is written or writing fails. Without `force`, a file that was created in the meantime stays, too. `mode`
-    gives the permissions; by default those of the existing file, or the usual permissions.
+    gives the permissions; by default the permissions of the existing file, or the usual permissions.
     """
     fresh = path.with_name(f".hedgerow-{token_hex(8)}")
     with _named(path):

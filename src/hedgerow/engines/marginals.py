@@ -68,7 +68,7 @@ def count_right(table: Expression, label: Target, inputs: Inputs, bins: Schema, 
 
     The hypothesis is a model, or the number of a class for all rows. The shape is ``(n_bins, steps + 1)``; for classes,
     the columns count wrong (or failed) and correct predictions. A row is in one bin of every attribute, or is not
-    counted at all. It therefore changes one number for each attribute, by one.
+    counted at all. It therefore changes one number for each attribute by 1.
     """
     model = None if isinstance(hypothesis, int) else hypothesis
     coded = _coded(table, label, inputs, bins, model)
@@ -91,7 +91,7 @@ def count_classes(table: Expression, label: Target, inputs: Inputs, bins: Schema
     """Return the rows of each class in each bin, shape ``(n_bins, n_classes)``. Exact, private.
 
     A row is in one bin of every attribute, or is not counted at all. It therefore changes one number for each
-    attribute, by one.
+    attribute by 1.
     """
     return _by_bin(_coded(table, label, inputs, bins), bins, label.n_levels)
 

@@ -393,7 +393,7 @@ class NumberMeasures:
         return Mean.of("always_same", name, losses[int(is_root)], self._widest, is_root=is_root).estimate(bands)
 
     def _r_squared(self, counts: NoisyCounts, bands: NoisyCounts, squares: Floats) -> Estimate:
-        """Return R²: 1 minus the ratio of the model's mean squared error to that of the best constant."""
+        """Return R²: 1 minus the mean squared error of the model divided by the error of the best constant."""
         low, high = self._ends(bands)
         _, around = _losses(low, high, self._centre, self._clip)
         half = (_exponent(squares) + 1) // 2

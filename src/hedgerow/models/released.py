@@ -35,7 +35,7 @@ def released_scorecard(estimator: Any) -> Scorecard:
     for model in released_models(estimator):
         if isinstance(model, Scorecard):
             return model
-    raise ArgumentTypeError(f"expected a scorecard or an estimator with one, got {type(estimator).__name__}.")
+    raise ArgumentTypeError(f"expected a scorecard or an estimator with a scorecard, got {type(estimator).__name__}.")
 
 
 def leaf_model(model: Model) -> LeafModel:

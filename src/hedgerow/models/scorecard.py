@@ -501,7 +501,7 @@ class Scorecard(Model):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            The axes to draw on. Default: those of a new figure of the size of a page.
+            The axes to draw on. Default: the axes of a new figure of the size of a page.
         language : {"en", "de", "fr"}, default="en"
             The language of the form.
 

@@ -67,8 +67,8 @@ def draw_form(totals: PointTotals, captions: Sequence[str], ax: Axes | None) -> 
 class _Form:
     """A form that is drawn from top to bottom.
 
-    Places are in inches; vertical places are before scaling. Places within an attribute are those of a form with one
-    column of attributes, and `_x` moves them into the column of the attribute.
+    Places are in inches; vertical places are before scaling. Places within an attribute are given for a form with
+    one column of attributes, and `_x` moves them into the column of the attribute.
     """
 
     ax: Axes
@@ -107,7 +107,7 @@ class _Form:
         return self.height * self.scale
 
     def _divided(self) -> list[list[Sequence[PointLine]]]:
-        """Return the attributes of each column: of two, such that the longer one is as short as possible."""
+        """Return the attributes of each column: of two columns, such that the longer column is as short as possible."""
         lines: list[Sequence[PointLine]] = list(self.totals.table.lines)
         if self.n_columns == 1:
             return [lines]

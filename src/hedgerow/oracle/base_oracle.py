@@ -65,7 +65,7 @@ class BaseOracle(ProcessBound, Generic[RowAnswer, ErrorAnswer]):
 
         For an oracle of a number, the hypothesis predicts whether the number is high (True) or low (False). The correct
         part of a row is then its steps above the first level (high) or below the last level (low), and the remaining
-        steps are wrong. The sensitivity is that of `level_marginals`.
+        steps are wrong. The sensitivity is the same as for `level_marginals`.
 
         The hypothesis is read as data: hedgerow extracts the numbers of the model and evaluates every row separately
         with its own arithmetic (`hedgerow.hypotheses`). A row therefore changes d counts by 1, whatever the numbers

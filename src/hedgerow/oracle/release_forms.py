@@ -35,7 +35,9 @@ class AnswerPlan:
     delta: Fraction  # for all questions together
     questions: int  # the number of questions
     unit: Unit | None = None  # the unit of privacy; None for one row
-    adds_up_rho: bool = False  # whether the budget adds up ρ; then Gaussian answers do, too, and others share no noise
+    adds_up_rho: bool = (
+        False  # whether the budget adds up ρ; then Gaussian answers do, too, and other answers share no noise
+    )
 
     @classmethod
     def of(cls, release: Release, budget: Budget, questions: int, unit: Unit | None = None) -> Self:

@@ -22,7 +22,7 @@ from hedgerow.text.values import Value, listed
 if TYPE_CHECKING:
     from hedgerow.tables.columns import Column
 
-MOST_MISSING = 32  # the most missing_values of a derivation: engines compare with one after the other
+MOST_MISSING = 32  # the most missing_values of a derivation: engines compare with each word in turn
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -268,7 +268,7 @@ def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
     unread = ~missing & ~attribute.reads(column)
     empty = missing | unread
     codes = np.full(len(column), MISSING)
-    if not empty.all():  # then its type may be one without codes
+    if not empty.all():  # then its type may have no codes
         codes = unclipped(attribute).codes(replace(column, missing=empty))
     outside = (codes == OUTSIDE) & ~empty
     refused = unread | (missing & (attribute.missing == "error")) | (outside & (attribute.outside == "error"))

@@ -298,7 +298,7 @@ class Categorical(Attribute):
 class Ordered(Categorical):
     """An ordered category: one of two or more `values`, listed from the first to the last, each text or a whole number.
 
-    Cells are read like those of `Categorical`. Literals compare along the order, as in ``stage <= II``. The literal for
+    Cells are read as for `Categorical`. Literals compare along the order, as in ``stage <= II``. The literal for
     a single inner value is ``stage = II``, which trees do not use as a test. Scorecards smooth their points along the
     order.
 

@@ -29,7 +29,7 @@ def missing_words(column: Column) -> tuple[str, ...]:
 def suspected_codes(column: Column) -> tuple[int, ...]:
     """Return the numbers of a column that may be codes for a missing value, since they are far from all other values.
 
-    A negative code is suspected if every other value is at least 0; a positive one if it is the largest value and more
+    A negative code is suspected if every other value is at least 0; a positive code if it is the largest value and more
     than five times the next.
     """
     if column.is_text or column.holds_dates or column.values.dtype.kind == "b":

@@ -1,7 +1,7 @@
 """Frames and arrays in memory as tables of columns; the only code that handles frames.
 
-The columns of pandas, polars, pyarrow and other frames supported by narwhals have names; those of arrays have
-positions. No error quotes a value, since foreign code runs on rows only behind
+The columns of pandas, polars, pyarrow and other frames supported by narwhals have names; columns of arrays
+have positions. No error quotes a value, since foreign code runs on rows only behind
 `hedgerow.boundary.foreign_code.guarded`.
 """
 

@@ -2,7 +2,8 @@
 
 No formula is computed and no link is followed. The stored value of a cell is converted to text: numbers with all
 digits, ``true`` and ``false``, dates and times in ISO format, and errors as Excel shows them (``#N/A``). Of merged
-cells, the first contains the value and the others are blank. The first row after skipped rows has the column names.
+cells, the first contains the value and the other cells are blank. The first row after skipped rows has the column
+names.
 """
 
 import csv
@@ -26,7 +27,7 @@ from hedgerow.text.messages import shown
 SUFFIX = ".xlsx"
 MOST_BYTES = 2**30  # the most bytes of a workbook's unpacked parts, and of a sheet as CSV
 MOST_ROWS, MOST_COLUMNS = 2**20, 2**14  # Excel's own limits on a sheet
-MOST_CELLS = 10**8  # the most cells of a sheet, including blank cells between others
+MOST_CELLS = 10**8  # the most cells of a sheet, including blank cells between filled cells
 _MOST_PARTS = 10_000
 _BLOCK = 2**20
 _ODD = re.compile(rb"<!DOCTYPE|<!ENTITY|\x00", re.IGNORECASE)
@@ -84,7 +85,7 @@ def _split(data: str) -> tuple[str, str | None]:
 
 
 def _scan(file: Any, path: str) -> bool:
-    """Check the size and XML of a workbook's parts, and return whether one of them may contain a formula."""
+    """Check the size and XML of a workbook's parts, and return whether any part may contain a formula."""
     has_formulas = False
     with zipfile.ZipFile(file) as parts:
         entries = parts.infolist()

@@ -45,9 +45,9 @@ Kind = Literal["text", "date", "time", "integer", "real"]
 class Variable:
     """A variable as described in the dictionary of its file.
 
-    `labels` has the text of each code of a categorical variable, in the order of the codes, and is None for others.
-    `bounds` are the smallest and the largest labelled code of a scale on which only some codes have labels. `clock`
-    has the epoch of a date's numbers and the length of their unit in microseconds.
+    `labels` has the text of each code of a categorical variable, in the order of the codes, and is None for other
+    variables. `bounds` are the smallest and the largest labelled code of a scale on which only some codes have labels.
+    `clock` has the epoch of a date's numbers and the length of their unit in microseconds.
     """
 
     name: str

@@ -52,7 +52,7 @@ class Domain:
     ) -> Self:
         """Return the domain of a schema, with the numbers of the literals added to the cut points.
 
-        `independent_bits` and `resolution` are those of `reconstruction`; with independent bits, each ``missing`` and
+        `independent_bits` and `resolution` are as for `reconstruction`; with independent bits, each ``missing`` and
         ``outside`` is a bit, too. `SchemaError` for a literal that does not fit the schema.
         """
         refined = _refined(schema, literals)

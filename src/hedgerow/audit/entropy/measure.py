@@ -50,13 +50,13 @@ def reconstruction(
     C_j · log2 R_j`` (PDR eq. 11 for trees, 16 for rule lists). Its uncertainty is ``Dist_G = H / (n · log2 R)`` for a
     domain of R possible rows. `Reconstruction.unplaced_bits` is the entropy if the regions of the rows are unknown.
 
-    Without `data`, no row is read, and the result follows from what was released. **With data it is private**: an exact
+    Without `data`, no row is read, and the result follows from released values. **With data it is private**: an exact
     function of the rows.
 
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
-        The model: of hedgerow, a decision tree of scikit-learn, or one of the others that the `TypeError` lists.
+        The model: of hedgerow, a decision tree of scikit-learn, or another type that the `TypeError` lists.
     schema : Schema, optional
         The possible values of each attribute. Default: the model's own schema, if it has one. The model's thresholds
         need not be cut points of the schema.

@@ -1,4 +1,4 @@
-"""Conversion of date formats in descriptions of tables, and of bounds written in them, to those of a schema."""
+"""Conversion of date formats in descriptions of tables, and of bounds in these formats, to formats of a schema."""
 
 import datetime
 import re

@@ -1,4 +1,4 @@
-"""Draft schemas: the columns of an existing description of a table, with marks for what it does not state."""
+"""Draft schemas: the columns of an existing description of a table, with marks for missing information."""
 
 import json
 import re
@@ -101,7 +101,7 @@ def _inside(value: float, allowed: bool, whole: bool, step: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class DraftColumn:
-    """A column of a draft schema; None, or (), stands for what its source does not state.
+    """A column of a draft schema; None, or (), stands for information that is missing in its source.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class DraftColumn:
     kind : {"boolean", "categorical", "date", "integer", "ordered", "real"} or None
         The kind of attribute.
     values : tuple of str or int
-        The values of a category; those of an ordered category in their order.
+        The values of a category; an ordered category has them in its order.
     low, high : float or None
         The bounds of a number or date.
     true_values, false_values : tuple of str or int
@@ -198,7 +198,7 @@ class DraftColumn:
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft schema, in which a person must fill in what its source does not state.
+    """A draft schema, in which a person must fill in the information that its source does not state.
 
     One of the `columns` may be the `label`. Columns under `left_out` cannot be attributes; each has a reason. The
     `origin` names the source, such as ``REDCap data dictionary``.

@@ -37,8 +37,8 @@ def import_schema(path: str | PathLike[str], *, label: str | None = None) -> Dra
 
     Supported formats are REDCap data dictionaries (CSV), Frictionless Table Schemas and data packages, CSVW metadata,
     JSON Schemas (JSON), DDI codebooks 2.x (XML), the types in the footer of a Parquet file, and the dictionaries of
-    SPSS, Stata and SAS files. `Draft.gaps` lists what the description does not state. Check that bounds and categories
-    follow from the meaning of a column: some descriptions take them from the rows.
+    SPSS, Stata and SAS files. `Draft.gaps` lists the information that is missing in the description. Check that bounds
+    and categories follow from the meaning of a column: some descriptions take them from the rows.
 
     Parameters
     ----------

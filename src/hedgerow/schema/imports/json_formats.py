@@ -121,7 +121,7 @@ class _SchemaReader:
         self._top, self._remaining = top, _MOST_SCHEMAS
 
     def allowed(self, given: object, depth: int = 0) -> _Allowed:
-        """Return what a schema allows; any value if it is nested too deep or has too many references."""
+        """Return the values that a schema allows; any value if it is nested too deep or has too many references."""
         self._remaining -= 1
         if depth > _DEEPEST or self._remaining < 0:
             return _Allowed(null=True)
@@ -136,7 +136,7 @@ class _SchemaReader:
 
 
 def _own(schema: Mapping[str, Any]) -> _Allowed:
-    """Return what the keywords of a schema allow, without the keywords that contain schemas."""
+    """Return the values that the keywords of a schema allow, without the keywords that contain schemas."""
     types = frozenset(kind for kind in list_in(schema, "type") if isinstance(kind, str))
     options = [schema["const"]] if "const" in schema else list_in(schema, "enum")
     values = tuple(value for value in options if value is not None)
