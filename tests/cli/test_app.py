@@ -82,7 +82,7 @@ def test_a_file_without_a_model_is_an_error_of_one_line(folder, run):
         code, out, err = run(*words)
         assert (code, out) == (2, "")
         expected = "expected one of the formats hedgerow/rule-list, hedgerow/tree, hedgerow/scorecard"
-        assert err == f"error: other.json: {expected}; got 'hedgerow/marginals'.\n"
+        assert err == f"error: other.json: {expected}, got 'hedgerow/marginals'.\n"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

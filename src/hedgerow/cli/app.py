@@ -54,6 +54,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 COMMANDS: Mapping[str, str] = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 
 
+_LINE_BREAK = re.compile(r"(?<!\n)\n(?!\n)")  # within a paragraph
+
+
 class LazyGroup(TyperGroup):
     """Commands whose modules are imported when they are called."""
 
@@ -69,7 +72,11 @@ class LazyGroup(TyperGroup):
 
 @cache
 def _loaded(name: str) -> Any:
-    return get_command(import_module(f"hedgerow.cli.{name}").app)
+    command: Any = get_command(import_module(f"hedgerow.cli.{name}").app)
+    for part in (command, *getattr(command, "commands", {}).values()):
+        # Typer keeps the line breaks of a docstring, which are too long for a terminal
+        part.help = _LINE_BREAK.sub(" ", part.help or "")
+    return command
 
 
 app = typer.Typer(

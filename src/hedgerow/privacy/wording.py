@@ -547,10 +547,10 @@ def _model_is_public(fact: FactLike) -> str:
 
 
 _ROW_IS_UNIT = gettext_noop(
-    "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon"
+    "the guarantee is for one row: for a person with k rows in the table, it holds with k times the epsilon"
 )
 _ROW_IS_UNIT_DELTA = gettext_noop(
-    "one row is one protected unit: a person with k rows in the table is protected with k times the epsilon and with "
+    "the guarantee is for one row: for a person with k rows in the table, it holds with k times the epsilon and with "
     "k·exp((k - 1)·epsilon) times the delta, which is useful for few rows only"
 )
 
