@@ -192,7 +192,7 @@ class Account:
 
     @property
     def no_guarantee_reason(self) -> str | None:
-        """The reasons why some charges have no guarantee, in words; None if all have one."""
+        """The reasons why some charges have no guarantee, in words; None if all have a guarantee."""
         return wording.of_reasons(reasons(*(charge.no_guarantee for charge in self.charges)))
 
     @property

@@ -30,7 +30,7 @@ class Budget(ProcessBound):
 
     A budget has identity. Copying returns the same object, so scikit-learn's `clone` cannot multiply a budget. It
     cannot be pickled or charged in a fork of its process. Several threads may charge it. A release without a guarantee
-    is charged as if it had one, and its charge is marked as void, since the cap does not cover it.
+    is charged as if it had a guarantee, and its charge is marked as void, since the cap does not cover it.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Budget(ProcessBound):
     )
     remaining_rho: Fraction | None = read_only("_now.remaining_rho", "ρ left; None if ρ is not capped.")
     no_guarantee_reason: str | None = read_only(
-        "_now.no_guarantee_reason", "The reasons why some charges have no guarantee; None if all have one."
+        "_now.no_guarantee_reason", "The reasons why some charges have no guarantee; None if all have a guarantee."
     )
 
     def __init__(

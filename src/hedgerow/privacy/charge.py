@@ -36,7 +36,7 @@ class Charge:
     mechanism : Fact or None
         The mechanism with its sensitivity and scale; None for an amount that was allocated to another budget.
     no_guarantee : tuple of Fact
-        The reasons why the release has no guarantee; empty if it has one.
+        The reasons why the release has no guarantee; empty if it has a guarantee.
     declared : bool
         Whether the charge is known only from a schema file. Equality of charges ignores this field.
     rho : Fraction or None
@@ -123,7 +123,7 @@ class Charge:
 
     @property
     def no_guarantee_reason(self) -> str | None:
-        """The reasons why the release has no guarantee, in words; None if it has one."""
+        """The reasons why the release has no guarantee, in words; None if it has a guarantee."""
         return wording.of_reasons(self.no_guarantee)
 
     @property

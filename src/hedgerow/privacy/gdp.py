@@ -2,7 +2,7 @@
 
 Releases are together μ-GDP if no test distinguishes two neighbouring tables better than it can distinguish a sample of
 N(0, 1) from a sample of N(μ, 1) (Dong, Roth and Su 2022). Gaussian noise of variance v on a change Δ uses ``‖Δ‖²/v`` of
-μ². These amounts add up over releases, each of which may depend on earlier answers. Noise on whole numbers needs a
+μ². These amounts add up over releases, even if a release depends on earlier answers. Noise on whole numbers needs a
 variance slightly above v. The proofs are in fact 12 of ``docs/mathematics.md``.
 
 All bounds are computed with directed rounding, in decimal contexts of this module that a caller cannot change.

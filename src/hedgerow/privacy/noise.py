@@ -89,7 +89,7 @@ class NoiseSource(Protocol):
 
     @property
     def no_guarantee_reason(self) -> Fact | str | None:
-        """The reason why releases with this source have no guarantee, as text or as a fact; None if they have one."""
+        """The reason why releases with this source lack a guarantee, as text or a fact; None if they have a guarantee."""
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
         """Return a function that runs `mechanism` on the true answer. Called before the charge, and may raise."""
@@ -211,7 +211,7 @@ class PermuteAndFlip:
 
 @dataclass(frozen=True)
 class TwoSidedPermuteAndFlip(PermuteAndFlip):
-    """A choice of the index of the smallest score if an added row may raise some scores and lower others."""
+    """A choice of the index of the smallest score if an added row may raise some scores and lower other scores."""
 
     # A score changes by at most `sensitivity`: noise of scale ``2·sensitivity/epsilon`` gives ε-differential privacy.
     _directions = 2
@@ -244,7 +244,7 @@ class GumbelChoice(PermuteAndFlip):
 
 
 class TwoSidedGumbelChoice(GumbelChoice, TwoSidedPermuteAndFlip):
-    """`GumbelChoice` if an added row may raise some scores and lower others."""
+    """`GumbelChoice` if an added row may raise some scores and lower other scores."""
 
 
 @dataclass(frozen=True)

@@ -188,9 +188,9 @@ def _is_exponential(numerator: int, denominator: int, uniform: _Uniform) -> bool
 
 def _point_of_ball(sizes: Sequence[int], radius: int, uniform: _Uniform) -> list[int]:
     """Return a uniform point of the lattice whose gauge is at most `radius` >= 1."""
-    # A uniform total is accepted with probability proportional to its number of points. This is a product of a number
-    # for every attribute, each of which is largest for a total of 0, or of 1 if the radius is odd (docs/mathematics.md,
-    # fact 11).
+    # A uniform total is accepted with probability proportional to its number of points. This is a product of
+    # factors, one for each attribute. Each factor is largest for a total of 0, or of 1 if the radius is odd
+    # (docs/mathematics.md, fact 11).
     free = Counter(size - 1 for size in sizes)
     most = {n: _point_counts(n, (radius + 1) // 2, radius // 2)[-1] for n in free}
     while True:

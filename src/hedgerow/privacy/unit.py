@@ -85,7 +85,7 @@ def group_loss(epsilon: Fraction, delta: Fraction, rho: Fraction | None, rows: i
     """Return the loss for a unit of k rows of a release that costs ε and ρ for a row: kε and k²ρ."""
     # Dwork and Roth, The Algorithmic Foundations of Differential Privacy, 2014, Theorem 2.2; Bun and Steinke,
     # Concentrated Differential Privacy, 2016, Proposition 1.9. Noise with a δ is already scaled to the unit, and its
-    # amounts are those of a unit (`GaussianCounts.rows`).
+    # amounts hold for a unit (`GaussianCounts.rows`).
     if delta:
         return epsilon, delta, rho
     return epsilon * rows, delta, None if rho is None else rho * rows**2

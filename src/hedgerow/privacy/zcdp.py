@@ -1,7 +1,7 @@
 """Zero-concentrated differential privacy: the ρ of releases, and its conversion to (ε, δ).
 
 A mechanism is ρ-zCDP if the Rényi divergence of order α of its answers on neighbouring tables is at most αρ, for every
-α > 1 (Bun and Steinke 2016). ρ adds up over releases, each of which may depend on earlier answers. The proofs are in
+α > 1 (Bun and Steinke 2016). ρ adds up over releases, even if a release depends on earlier answers. The proofs are in
 fact 6 of ``docs/mathematics.md``.
 """
 
@@ -18,7 +18,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy import opendp as dp
 
 LARGEST_RHO = Fraction(200)
-"""The largest ρ that is converted: that of noise of scale 0.05, which is 0 except with probability about e⁻²⁰⁰."""
+"""The largest ρ that is converted: the ρ of noise of scale 0.05, which is 0 except with probability about e⁻²⁰⁰."""
 _LEAST_RHO = Fraction(1, 2**121)
 _DIGITS = 64
 _SMALL_RANGE = Fraction(1, 2**10)  # below it r²/8 exceeds the least ρ by less than a relative 1e-8
