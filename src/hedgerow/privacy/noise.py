@@ -89,7 +89,7 @@ class NoiseSource(Protocol):
 
     @property
     def no_guarantee_reason(self) -> Fact | str | None:
-        """The reason why releases with this source lack a guarantee, as text or a fact; None if they have a guarantee."""
+        """The reason why releases with this source lack a guarantee, as text or a fact; None if they have it."""
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
         """Return a function that runs `mechanism` on the true answer. Called before the charge, and may raise."""
