@@ -80,13 +80,13 @@ class Problem:
 
         @cache
         def least(rows, depth):
-            found = [cost(rows)]
+            result = [cost(rows)]
             for fact in facts if depth else ():
                 caught, left = rows & fact, rows - fact
                 if min(len(caught), len(left) if is_tree else len(caught)) >= min_rows:
-                    one = least(caught, depth - 1) if is_tree else cost(caught)
-                    found.append(penalty + one + least(left, depth - 1))
-            return min(found)
+                    inside = least(caught, depth - 1) if is_tree else cost(caught)
+                    result.append(penalty + inside + least(left, depth - 1))
+            return min(result)
 
         return least(frozenset(range(len(self.rows))), depth)
 

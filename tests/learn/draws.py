@@ -36,8 +36,8 @@ class Scripted:
 
     def prepare(self, mechanism):
         if isinstance(mechanism, Siblings):
-            one = self.prepare(mechanism.each)
-            return lambda samplers: [one(sampler) for sampler in samplers]
+            item = self.prepare(mechanism.each)
+            return lambda samplers: [item(sampler) for sampler in samplers]
         return lambda sampler: sampler.sample(float(mechanism.weight), self.choose)
 
 
@@ -141,18 +141,18 @@ class Keeping:
 
 def probabilities(table, plan, epsilon):
     """The log-probability of every model as the implementation draws it: by the sampler that the gate was given."""
-    found, kept = {}, Keeping()
+    result, kept = {}, Keeping()
     draw(table, plan, epsilon, kept)
     kept.sampler._models = cache(kept.sampler._models)
     with weighed_once():
         for model, draws in executions(lambda choose: kept.sampler.sample(kept.weight, choose)):
-            assert model not in found
-            found[model] = chance(draws)
-    return found
+            assert model not in result
+            result[model] = chance(draws)
+    return result
 
 
-def plan_of(found):
-    return Draw(found.space, found.depth, found.stop_prior, objective=found.given_objective)
+def plan_of(models):
+    return Draw(models.space, models.depth, models.stop_prior, objective=models.given_objective)
 
 
 TWO = schema_of(Boolean(), Boolean(missing="bin"))
@@ -185,13 +185,13 @@ def reweighted(monkeypatch, factor):
     mechanism = Draw.mechanism
 
     def heavier(self, epsilon):
-        found = vars(mechanism(self, epsilon))
-        return Reweighted(**found | {"weight": found["weight"] * factor})
+        result = vars(mechanism(self, epsilon))
+        return Reweighted(**result | {"weight": result["weight"] * factor})
 
     monkeypatch.setattr(Draw, "mechanism", heavier)
 
 
-def loss(one, other):
+def loss(log_probabilities, neighbours):
     """The largest difference of log-probabilities, either way."""
-    assert one.keys() == other.keys(), "the keys differ"
-    return max(abs(one[key] - other[key]) for key in one)
+    assert log_probabilities.keys() == neighbours.keys(), "the keys differ"
+    return max(abs(log_probabilities[key] - neighbours[key]) for key in log_probabilities)

@@ -150,14 +150,14 @@ class Models:
         return dict(self._below(self.depth, frozenset()))
 
     def _below(self, depth, sides):
-        found, stop = self.open(sides) if depth else [], self.stop_at(self.depth - depth)
+        options, stop = self.open(sides) if depth else [], self.stop_at(self.depth - depth)
         for value in range(self.n_values):
-            yield LeafNode(value), Fraction(1, self.n_values) * (stop if found else 1)
-        for option in found:
-            share = (1 - stop) / len(found)
+            yield LeafNode(value), Fraction(1, self.n_values) * (stop if options else 1)
+        for option in options:
+            share = (1 - stop) / len(options)
             caught, left = self.catches[option], self.worlds - self.catches[option]
-            one = list(self._below(depth - 1 if self.is_tree else 0, sides | {caught}))
-            for (yes, p), (no, q) in product(one, list(self._below(depth - 1, sides | {left}))):
+            inside = list(self._below(depth - 1 if self.is_tree else 0, sides | {caught}))
+            for (yes, p), (no, q) in product(inside, list(self._below(depth - 1, sides | {left}))):
                 yield InnerNode(option, yes, no), share * p * q
 
     def value_of(self, model, world):
@@ -229,14 +229,14 @@ def sets_one_by_one(models, table, n, weight):
     weights = {
         tree: PRECISE.exp(value) for tree, value in models.log_weights(table, weight).items() if irreducible(tree)
     }
-    found, total = {}, sum(weights.values())
+    weighed, total = {}, sum(weights.values())
     for several in permutations(weights, n):
-        one, left = Decimal(1), total
+        probability, left = Decimal(1), total
         for tree in several:
-            one = PRECISE.divide(PRECISE.multiply(one, weights[tree]), left)
+            probability = PRECISE.divide(PRECISE.multiply(probability, weights[tree]), left)
             left = PRECISE.subtract(left, weights[tree])
-        found[several] = PRECISE.ln(one)
-    return found
+        weighed[several] = PRECISE.ln(probability)
+    return weighed
 
 
 def executions(run):

@@ -46,11 +46,11 @@ def released(learned):
     """Return all that was released but the name of the source of noise."""
     if isinstance(learned, hr.Schema):
         return learned.attributes, learned.charges
-    found = learned._model
-    if found.kind == "scorecard":
-        model = found.base, found.parts, found.unit, found.error
+    result = learned._model
+    if result.kind == "scorecard":
+        model = result.base, result.parts, result.unit, result.error
     else:
-        model = found.root if found.kind == "tree" else found.rules
+        model = result.root if result.kind == "tree" else result.rules
     return model, learned.privacy_.charges, learned.classes_.tolist(), learned.n_features_in_
 
 

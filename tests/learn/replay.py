@@ -16,7 +16,7 @@ def kept(values):
     """Return the true answer as it is now. A sampler does not change."""
     if isinstance(values, ModelSampler):
         return values
-    return [kept(one) for one in values] if isinstance(values, list) else values.copy()
+    return [kept(value) for value in values] if isinstance(values, list) else values.copy()
 
 
 def question(values):
@@ -26,7 +26,7 @@ def question(values):
         closed = None if space.closed is None else space.closed.tolist()
         public = plan.depth, plan.sizes, plan.prior, plan.objective
         return *public, space.antecedents, space.branches, closed, visited(values)
-    return [question(one) for one in values] if isinstance(values, list) else values.shape
+    return [question(value) for value in values] if isinstance(values, list) else values.shape
 
 
 def visited(sampler):
@@ -38,18 +38,18 @@ def visited(sampler):
     return [level.states.tolist() for level in sampler._states]
 
 
-def further(mechanism, one, other):
+def further(mechanism, inputs, neighbours):
     """Return how far inputs are where several rows differ: those of siblings may be in several of them."""
     if isinstance(mechanism, Siblings):
-        return sum(mechanism.each.distance(*pair) for pair in zip(one, other, strict=True))
-    return mechanism.distance(one, other)
+        return sum(mechanism.each.distance(*pair) for pair in zip(inputs, neighbours, strict=True))
+    return mechanism.distance(inputs, neighbours)
 
 
 def loss_of_all(trace, rows=1):
     """Return the ε of all mechanisms that ran, for neighbouring tables that differ by as many rows, or steps."""
     gaussian = [mechanism for mechanism, _, _ in trace if isinstance(mechanism, GaussianCounts)]
     assert all(mechanism.rows == rows for mechanism in gaussian), "noise that is made for other units"
-    assert sum(one.parts for one in gaussian) <= max((one.answers for one in gaussian), default=0), (
+    assert sum(item.parts for item in gaussian) <= max((item.answers for item in gaussian), default=0), (
         "more than all parts"
     )
     others = [mechanism for mechanism, _, _ in trace if not isinstance(mechanism, GaussianCounts)]

@@ -44,26 +44,26 @@ from tests.privacy.renyi import rho_of
 @st.composite
 def competitions(draw, objective):
     """All models of a small space, and another one: what it predicts for each combination of bins, and its handicap."""
-    found = draw(models(60, objective))
-    worlds = all_worlds(found.schema)
-    values = draw(st.lists(st.integers(0, found.n_values - 1), min_size=len(worlds), max_size=len(worlds)))
-    return found, dict(zip(worlds, values, strict=True)), draw(st.integers(0, 8))
+    space = draw(models(60, objective))
+    worlds = all_worlds(space.schema)
+    values = draw(st.lists(st.integers(0, space.n_values - 1), min_size=len(worlds), max_size=len(worlds)))
+    return space, dict(zip(worlds, values, strict=True)), draw(st.integers(0, 8))
 
 
-def competing(found, values, handicap):
+def competing(space, values, handicap):
     """The plan of a draw from all of these models and one that predicts these values."""
 
     def predicted(tally):
         return np.array([values[tuple(bins)] for bins in tally.bins_and_counts()[0].tolist()], dtype=np.int64)
 
-    return replace(plan_of(found), alternative=Alternative(predicted, handicap))
+    return replace(plan_of(space), alternative=Alternative(predicted, handicap))
 
 
-def enumerated(found, values, handicap, table, weight):
+def enumerated(space, values, handicap, table, weight):
     """The exact log-probability of every model, one by one; None is the other one."""
-    errors = sum(Fraction(found.row_loss.table[label][values[bins]] * n) for bins, label, n in table.rows)
-    weights = found.log_weights(table, weight)
-    weights[None] = decimal(-handicap - Fraction(weight) * errors / found.row_loss.steps)
+    errors = sum(Fraction(space.row_loss.table[label][values[bins]] * n) for bins, label, n in table.rows)
+    weights = space.log_weights(table, weight)
+    weights[None] = decimal(-handicap - Fraction(weight) * errors / space.row_loss.steps)
     total = log_sum(weights.values())
     return {model: PRECISE.subtract(value, total) for model, value in weights.items()}
 
@@ -136,7 +136,7 @@ def test_many_rows_keep_the_exact_probabilities():
 
 def test_a_drawn_size_leaves_no_room_for_another_model():
     plan = plan_of(TREES)
-    with pytest.raises(ArgumentError, match="fixed size"):
+    with pytest.raises(ArgumentError, match="draws_size"):
         replace(plan, draws_size=True, alternative=Alternative(lambda tally: tally, 6))
 
 
@@ -171,13 +171,13 @@ def fitted(epsilon=1, seed=0, **parameters):
     ],
 )
 def test_the_choice_and_its_reason_are_on_the_card(parameters, model, because):
-    found = fitted(**parameters)
-    assert (found.choice_["model"], found.choice_["because"]) == (model, because)
-    assert found.model_.kind == model
-    assert (found.model_.costs is not None) == (because == "costs")
-    assert found.choice_ in found.privacy_.notes
-    assert found.choice_.words in str(found.privacy_)
-    assert found.privacy_.epsilon == 1
+    result = fitted(**parameters)
+    assert (result.choice_["model"], result.choice_["because"]) == (model, because)
+    assert result.model_.kind == model
+    assert (result.model_.costs is not None) == (because == "costs")
+    assert result.choice_ in result.privacy_.notes
+    assert result.choice_.words in str(result.privacy_)
+    assert result.privacy_.epsilon == 1
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -186,13 +186,13 @@ def test_with_many_rows_a_scorecard_competes_with_the_trees(monkeypatch, known):
     monkeypatch.setattr(auto, "HANDICAP", 6)  # so that both are drawn
     parameters = {"n_rows": 400} if known else {}
     chosen = {seed: fitted(2, seed, **parameters) for seed in range(12)}
-    assert {found.model_.kind for found in chosen.values()} == {"tree", "scorecard"}
-    for found in chosen.values():
-        assert found.choice_["because"] == "drawn"
-        assert found.choice_["model"] == found.model_.kind
-        assert found.choice_.get("is_noisy") == (None if known else True)
-        assert found.privacy_.epsilon == 2
-        (draw,) = [charge for charge in found.privacy_.charges if charge.query.code == "tree_draw"]
+    assert {result.model_.kind for result in chosen.values()} == {"tree", "scorecard"}
+    for result in chosen.values():
+        assert result.choice_["because"] == "drawn"
+        assert result.choice_["model"] == result.model_.kind
+        assert result.choice_.get("is_noisy") == (None if known else True)
+        assert result.privacy_.epsilon == 2
+        (draw,) = [charge for charge in result.privacy_.charges if charge.query.code == "tree_draw"]
         assert draw.query["or_scorecard"]
         assert draw.mechanism["handicap"] == auto.HANDICAP
         assert draw.epsilon == Fraction(19, 20) * (1 if known else Fraction(99, 100))
@@ -202,10 +202,10 @@ def test_with_many_rows_a_scorecard_competes_with_the_trees(monkeypatch, known):
 @pytest.mark.parametrize(("levels", "share"), [({100: "1/2", 5000: "1/4"}, "1/2"), ({100: "1/2", 1600: "1/4"}, "1/4")])
 def test_with_more_rows_the_scorecard_has_more_of_epsilon(monkeypatch, levels, share, known):
     monkeypatch.setattr(auto, "DRAW_SHARES", {least: Fraction(of) for least, of in levels.items()})
-    found = fitted(8, n_rows=400) if known else fitted(8)
+    result = fitted(8, n_rows=400) if known else fitted(8)
     left = 8 * (1 if known else Fraction(99, 100))
-    codes = [charge.query.code for charge in found.privacy_.charges]
-    of_card = [charge.epsilon for charge in found.privacy_.charges[: codes.index("tree_draw")]]
+    codes = [charge.query.code for charge in result.privacy_.charges]
+    of_card = [charge.epsilon for charge in result.privacy_.charges[: codes.index("tree_draw")]]
     assert sum(of_card) - (8 - left) == left * (1 - Fraction(share))
 
 
@@ -214,8 +214,8 @@ def test_the_scorecard_competes_by_the_rows_that_it_misclassifies(monkeypatch):
     losses, own = [], Alternative.loss
     monkeypatch.setattr(Alternative, "loss", lambda *given: losses.append(own(*given)) or losses[-1])
     monkeypatch.setattr(auto, "HANDICAP", 0)
-    cards = [found for seed in range(12) if (found := fitted(2, seed, n_rows=400)).model_.kind == "scorecard"]
-    wrong = {float((found.predict(rows()[0]) != rows()[1]).sum()) for found in cards}
+    cards = [result for seed in range(12) if (result := fitted(2, seed, n_rows=400)).model_.kind == "scorecard"]
+    wrong = {float((result.predict(rows()[0]) != rows()[1]).sum()) for result in cards}
     assert cards
     assert wrong <= set(losses)
 
@@ -257,9 +257,9 @@ def test_what_is_charged_does_not_depend_on_the_answers(parameters):
     spent = set()
     for seed in range(4):
         budget = hr.Budget(rho=5)
-        found = fitted(1, seed, budget=budget, **parameters)
-        spent.add((found.privacy_.epsilon, budget.remaining_rho))
-        assert found.privacy_.rho <= 5 - budget.remaining_rho
+        result = fitted(1, seed, budget=budget, **parameters)
+        spent.add((result.privacy_.epsilon, budget.remaining_rho))
+        assert result.privacy_.rho <= 5 - budget.remaining_rho
     assert len(spent) == 1
 
 
@@ -297,16 +297,16 @@ def test_several_classes_are_chosen_for(monkeypatch):
     labels = np.digitize(frame["age"], [30, 60])
     schema = replace(SCHEMA, label=Label("group", (0, 1, 2)))
     source = SeededNoise(np.random.default_rng(0))
-    found = hr.PrivateAutoClassifier(4, schema=schema, random_state=source).fit(frame, labels)
-    assert found.choice_["because"] == "drawn"
-    assert found.predict_proba(frame).shape == (400, 3)
+    result = hr.PrivateAutoClassifier(4, schema=schema, random_state=source).fit(frame, labels)
+    assert result.choice_["because"] == "drawn"
+    assert result.predict_proba(frame).shape == (400, 3)
 
 
 def test_the_model_is_saved_and_read_as_any_other(tmp_path):
-    found = fitted()
-    found.model_.save(tmp_path / "model.json")
-    assert load_model(tmp_path / "model.json") == found.model_
-    assert "CASE" in found.to_sql()
+    result = fitted()
+    result.model_.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json") == result.model_
+    assert "CASE" in result.to_sql()
 
 
 def test_no_choice_is_shown_before_a_fit():

@@ -76,13 +76,13 @@ def composed(plan, table, epsilon):
         block = plan.block(number, rules)
         prior = replace(plan.prior, offset=sum(plan.blocks[:number]))
         space = Space.of_lists(plan.candidates, rules)
-        found = Models(space, plan.blocks[number], objective=plan.objective, by_depth=prior)
+        result = Models(space, plan.blocks[number], objective=plan.objective, by_depth=prior)
         weight = block.mechanism(epsilon / len(plan.blocks)).weight
-        for model, value in found.log_probabilities(table, weight).items():
+        for model, value in result.log_probabilities(table, weight).items():
             part, more, said, left = model, rules, labels[: len(rules)], table
             while isinstance(part, InnerNode):
-                more, said = (*more, found.space.antecedents[part.option]), (*said, part.caught.value)
-                left = left.only(found.worlds - found.catches[part.option])
+                more, said = (*more, result.space.antecedents[part.option]), (*said, part.caught.value)
+                left = left.only(result.worlds - result.catches[part.option])
                 part = part.left
             follow(number + 1, more, (*said, part.value), left, probability * float(value.exp()))
 
@@ -100,10 +100,10 @@ def composed_tree(plan, table, epsilon):
         if number == len(plan.blocks):
             return {None: 1.0}
         prior = replace(plan.prior, offset=sum(plan.blocks[:number]))
-        found = Models(plan.space.below(root), plan.blocks[number], objective=plan.objective, by_depth=prior)
+        result = Models(plan.space.below(root), plan.blocks[number], objective=plan.objective, by_depth=prior)
         total = defaultdict(float)
-        for model, value in found.log_probabilities(table, weights[number]).items():
-            for tree, probability in grown(number, found.space, model, root, table).items():
+        for model, value in result.log_probabilities(table, weights[number]).items():
+            for tree, probability in grown(number, result.space, model, root, table).items():
                 total[tree] += probability * float(value.exp())
         return total
 
@@ -142,9 +142,9 @@ def drawn_by(gate, table, plan, epsilon):
 
 def listed(table, plan, epsilon, source):
     gate = Gate(hr.Budget(epsilon), source)
-    found = drawn_by(gate, table, plan, epsilon)
+    result = drawn_by(gate, table, plan, epsilon)
     assert gate.budget.spent == epsilon
-    return found
+    return result
 
 
 class Adding:
@@ -396,15 +396,15 @@ def test_a_list_whose_rules_close_all_others_is_drawn_to_its_end():
 @pytest.mark.parametrize("rows", [(), (((0,), 0, 1),), (((1,), 0, 1),)])
 def test_a_list_may_be_allowed_more_rules_than_there_are_candidates(depth, rows):
     """Whatever the rows are: one candidate, and no state in which two have been taken."""
-    found = Models(list_space(schema_of(Boolean()), negations=False), depth)
-    drawn = probabilities(Table(found.schema, rows), plan_of(found), Fraction(1))
-    assert drawn.keys() == Models(found.space, 1).priors.keys()
+    result = Models(list_space(schema_of(Boolean()), negations=False), depth)
+    drawn = probabilities(Table(result.schema, rows), plan_of(result), Fraction(1))
+    assert drawn.keys() == Models(result.space, 1).priors.keys()
     assert np.exp(list(drawn.values())).sum() == pytest.approx(1, abs=1e-12)
 
 
 @coarse_grid()
-def check_blocks(plan, one, other, epsilon):
-    (lists, ways), (other_lists, other_ways) = (released(table, plan, epsilon) for table in (one, other))
+def check_blocks(plan, first, neighbour, epsilon):
+    (lists, ways), (other_lists, other_ways) = (released(table, plan, epsilon) for table in (first, neighbour))
     assert loss(ways, other_ways) <= epsilon
     assert loss(*({x: np.log(p) for x, p in part.items()} for part in (lists, other_lists))) <= epsilon
 
@@ -509,11 +509,11 @@ def test_a_too_large_search_spends_no_budget_and_reads_no_rows(untouched, monkey
 
 
 @given(models(150))
-def test_no_path_is_longer_than_is_told(found):
-    literals = len(found.space.candidates.members)
-    most = longest_path(found.schema, literals, negations=True)
+def test_no_path_is_longer_than_is_told(models_):
+    literals = len(models_.space.candidates.members)
+    most = longest_path(models_.schema, literals, negations=True)
 
     def depth(part):
         return 1 + max(depth(part.caught), depth(part.left)) if isinstance(part, InnerNode) else 0
 
-    assert max(map(depth, found.priors)) <= most
+    assert max(map(depth, models_.priors)) <= most

@@ -32,7 +32,7 @@ def test_a_warning_names_the_first_line_outside_of_the_package(depth):
 
     with pytest.warns(SeededNoiseWarning) as said:
         call(depth) if depth else estimator.fit(rows, rows["risk"])
-    assert [one.filename for one in said] == [__file__]
+    assert [item.filename for item in said] == [__file__]
 
 
 def cross_validate(estimator, rows):

@@ -42,7 +42,7 @@ def booleans(n, target=CLASSES):
 
 def tally(rows, n, target=CLASSES):
     """Return a tally of rows, each the bins of its attributes and the place of its level."""
-    bins = np.array([one for one, _ in rows], dtype=np.int64).reshape(-1, n)
+    bins = np.array([places for places, _ in rows], dtype=np.int64).reshape(-1, n)
     levels = np.array([level for _, level in rows], dtype=np.int64)
     return hr.Tally(booleans(n, target), bins, np.eye(target.n_levels, dtype=np.int64)[levels])
 
@@ -126,17 +126,17 @@ SOME_ATTRIBUTES = st.sampled_from([hr.Boolean(), hr.Integer(0, 9), hr.Categorica
 def test_for_the_same_epsilon_no_noise_is_larger_with_a_delta(attributes, epsilon, delta, rows, of_unit, refines):
     """By the noise on a count of as many attributes as the fit without a δ uses, and on the scores that they have."""
     unit = hr.Unit("patient", of_unit) if of_unit > 1 else None
-    schema = hr.Schema({f"x{i}": one for i, one in enumerate(attributes)}, CLASSES, unit=unit)
+    schema = hr.Schema({f"x{i}": attribute for i, attribute in enumerate(attributes)}, CLASSES, unit=unit)
     (pure,) = (plain := PrivateScorecardClassification(epsilon).plan(schema)).ways
     plan = PrivateScorecardClassification(epsilon, delta=delta).plan(schema)
     assert (plan.ways[0], plan.spending) == (pure, plain.spending)
-    number, sizes = plain.choice(rows).number, [one.n_bins for one in attributes]
+    number, sizes = plain.choice(rows).number, [attribute.n_bins for attribute in attributes]
     best = least_noise(plan.ways, schema, number, refines=refines)
     histograms = Fraction(300) if refines else Fraction(1000)  # parts; the others for residuals, one after the other
 
     def information(way):
-        found = 1 / way.histogram_variance(histograms, typical_sizes(sizes, number))
-        return found + (1 / variance_of(way.counts(Fraction(700, number), 1)) if refines else 0)
+        result = 1 / way.histogram_variance(histograms, typical_sizes(sizes, number))
+        return result + (1 / variance_of(way.counts(Fraction(700, number), 1)) if refines else 0)
 
     assert information(best) >= information(pure)
     if len(plan.ways) == 1:
@@ -153,8 +153,8 @@ def test_for_the_same_epsilon_no_noise_is_larger_with_a_delta(attributes, epsilo
 def test_under_rho_the_scale_of_a_choice_grows_with_the_root_of_its_number(n, number, epsilon, delta):
     plan = PrivateScorecardClassification(epsilon, delta=delta, budget=hr.Budget(rho=100)).plan(booleans(n))
     (way,) = plan.ways
-    one = way.counts(Fraction(200), 1, 2 * STEPS).scale
-    assert way.peeling(Fraction(200), number, 2 * STEPS).scale == pytest.approx(one * number**0.5, rel=1e-6)
+    single = way.counts(Fraction(200), 1, 2 * STEPS).scale
+    assert way.peeling(Fraction(200), number, 2 * STEPS).scale == pytest.approx(single * number**0.5, rel=1e-6)
 
 
 def test_gumbel_noise_of_half_the_scale_of_permute_and_flip_errs_no_more():
@@ -231,14 +231,14 @@ def flipped(weights):
 
 def chances(scores, number, base):
     """Return the chance of each sequence of choices, with weights ``base**score``."""
-    found = {}
+    result = {}
     for sequence in permutations(range(len(scores)), number):
         places, chance = list(range(len(scores))), Fraction(1)
-        for one in sequence:
-            chance *= flipped([base ** scores[place] for place in places])[places.index(one)]
-            places.remove(one)
-        found[sequence] = chance
-    return found
+        for chosen_place in sequence:
+            chance *= flipped([base ** scores[place] for place in places])[places.index(chosen_place)]
+            places.remove(chosen_place)
+        result[sequence] = chance
+    return result
 
 
 UNIT = STEPS // 4
@@ -265,8 +265,8 @@ def test_no_choice_is_more_likely_on_a_neighbour_than_declared(shares, number):
     for n in range(3):
         for rows in combinations_with_replacement(kinds, n):
             for row in kinds:
-                one, other = of(rows), of(tuple(sorted([*rows, row])))
-                worst = max(worst, *(max(one[key] / other[key], other[key] / one[key]) for key in one))
+                before, after = of(rows), of(tuple(sorted([*rows, row])))
+                worst = max(worst, *(max(before[key] / after[key], after[key] / before[key]) for key in before))
     assert worst <= base ** (2 * moved * number)
     assert worst > base ** (moved * number)  # the test has power: a factor of 2 forgotten would be seen
 
@@ -287,7 +287,7 @@ def test_choices_have_their_exact_chances():
     """False alarms: below 1 in 10⁷, by Hoeffding's inequality for six sequences; noise 30 % off is seen."""
     rows = [((0, 0, 0), 0)] * 3 + [((1, 1, 1), 1)] * 2 + [((1, 1, 0), 0)] + [((1, 0, 1), 1)]
     steps, draws = np.array([512, 512]), 20_000
-    found = dict.fromkeys(permutations(range(3), 2), 0)
+    result = dict.fromkeys(permutations(range(3), 2), 0)
     planned, table = AttributeChoice(3, 2, PURE, Fraction(1)), tally(rows, 3)
     scores, moved = associations(table, steps), association_sensitivity(steps)
     asked, epsilon = Direct(SeededNoise(np.random.default_rng(5))), Fraction(4)
@@ -296,12 +296,12 @@ def test_choices_have_their_exact_chances():
         described = PlannedRelease("attribute_choice", TwoSidedPermuteAndFlip(epsilon / 2, moved), times=2)
         planned.draw(lambda: scores, moved, ReleaseRunner((described,), asked))
         places = [0, 1, 2]
-        found[tuple(places.pop(int(place)) for place in asked.answers)] += 1
+        result[tuple(places.pop(int(place)) for place in asked.answers)] += 1
 
     def far(scale):
         base = Fraction(exp(float(epsilon) / 2 / (2 * moved) / scale * 256))
         expected = chances((scores // 256).tolist(), 2, base)
-        return max(abs(found[key] / draws - float(expected[key])) for key in found)
+        return max(abs(result[key] / draws - float(expected[key])) for key in result)
 
     assert far(1) < 0.0217
     assert far(0.7) > 0.0217
@@ -327,12 +327,12 @@ def check(kind, n, rows, row, epsilon, source):
     pairs = [tuple(tally(each, n, target) for each in (rows, [*rows, row]))]
     for table, neighbour in (*pairs, *(pair[::-1] for pair in pairs)):
         recorder = Recorder(source)
-        found = estimator(epsilon, schema=table.schema, random_state=recorder).fit_tally(table)
+        result = estimator(epsilon, schema=table.schema, random_state=recorder).fit_tally(table)
         replayer = Replayer(recorder.trace)
         again = estimator(epsilon, schema=table.schema, random_state=replayer).fit_tally(neighbour)
-        assert released(again.scorecard_) == released(found.scorecard_)
+        assert released(again.scorecard_) == released(result.scorecard_)
         replayer.finish(epsilon)
-    return found.privacy_.charges
+    return result.privacy_.charges
 
 
 def rows_of(n, levels, rng, count):
@@ -403,15 +403,15 @@ def test_all_pairs_of_attributes_of_a_small_schema_may_be_chosen():
 
 def refused(estimator, X, sizes, unit):
     """Return how many of some epsilons are refused; nothing is charged for these."""
-    found = 0
+    result = 0
     for size in sizes:
         budget = hr.Budget(1)
         try:
             estimator(size * unit, budget=budget).fit(X, X[:, 0])
         except ValueError:
             assert not budget.spent
-            found += 1
-    return found
+            result += 1
+    return result
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
@@ -469,13 +469,13 @@ def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind,
         for table, neighbour in (tables, tables[::-1]):
             source = SecureNoise() if secure else SeededNoise(rng)
             recorder = Recorder(source)
-            found = estimator(epsilon, schema=table.schema, random_state=recorder).fit_tally(table)
+            result = estimator(epsilon, schema=table.schema, random_state=recorder).fit_tally(table)
             replayer = Replayer(recorder.trace)
             again = estimator(epsilon, schema=table.schema, random_state=replayer).fit_tally(neighbour)
-            assert again._model.paths == found._model.paths
+            assert again._model.paths == result._model.paths
             replayer.finish(epsilon)
-            assert sum(charge.epsilon for charge in found.privacy_.charges) == epsilon
-            numbers[epsilon].add(chosen(found))
+            assert sum(charge.epsilon for charge in result.privacy_.charges) == epsilon
+            numbers[epsilon].add(chosen(result))
 
     same()
     assert numbers[1] == {0}
@@ -508,8 +508,8 @@ def test_the_rho_of_a_wide_table_covers_rounding_after_any_choice(counts):
         tree = hr.PrivateTreeClassifier(epsilon, max_depth=5, release_counts=counts, schema=schema)
         plan = specification_of(tree).plan(schema)
         left = plan._left(FEWEST_CHOSEN)
-        found = [plan.learner(some, left) for some in (widest(schema), next(ends(schema)))]
-        return found[1]._draw_epsilon / epsilon, found
+        result = [plan.learner(some, left) for some in (widest(schema), next(ends(schema)))]
+        return result[1]._draw_epsilon / epsilon, result
 
     epsilon, weight = Fraction(10), 9
     for _ in range(3):  # until ε just fails to give this weight to the draw from 3 attributes
@@ -520,7 +520,7 @@ def test_the_rho_of_a_wide_table_covers_rounding_after_any_choice(counts):
             (5 * rounding.depth + 1) * weight * exponential_mechanism.MOST_ROWS + rounding.leaves * rounding.constant
         )
         epsilon = (weight + kept - Fraction(1, 10**13)) / share
-    assert [len(one.blocks) for one in (most, few)] == [2, 1]
+    assert [len(learner.blocks) for learner in (most, few)] == [2, 1]
     assert weight * (1 - Fraction(1, 2**18)) < few.mechanism.weight < weight
     assert few.rho <= most.max_rho(5)
 
@@ -543,7 +543,7 @@ def test_one_attribute_that_matters_is_found_and_the_model_says_so(kind):
     assert any("at most 12 of 100 attributes are chosen first" in note.words for note in fitted.privacy_.notes)
     frame = pd.DataFrame(bins.astype(bool), columns=[f"x{i}" for i in range(100)])
     said = fitted.predict(frame)
-    assert all(len(set(said[bins[:, 7] == one])) == 1 for one in (0, 1))
+    assert all(len(set(said[bins[:, 7] == value])) == 1 for value in (0, 1))
     assert said[bins[:, 7] == 0][0] != said[bins[:, 7] == 1][0]
 
 

@@ -145,12 +145,12 @@ def test_a_search_charges_the_budget_for_each_fit(search):
     budget, depths = hr.Budget(1), {"max_depth": [1, 2, 3]}
     tree = hr.PrivateTreeClassifier(0.02, schema=SCHEMA, budget=budget)
     with pytest.warns(PreparationWarning, match="a search selects by exact scores"):
-        found = search(tree, depths, cv=3, error_score="raise").fit(MANY, ILL)
-    fits = 3 * sum(getattr(found, "n_candidates_", [3])) + 1
+        result = search(tree, depths, cv=3, error_score="raise").fit(MANY, ILL)
+    fits = 3 * sum(getattr(result, "n_candidates_", [3])) + 1
     assert fits == (10 if search is GridSearchCV else 13)
     assert len(budget.charges) == fits
     assert float(budget.spent) == pytest.approx(0.02 * fits)
-    assert found.best_estimator_.privacy_.is_private
+    assert result.best_estimator_.privacy_.is_private
     short = tree.set_params(budget=hr.Budget(0.05))
     with pytest.warns(PreparationWarning), pytest.raises(BudgetExceededError):
         search(short, depths, cv=3, error_score="raise").fit(MANY, ILL)
@@ -234,8 +234,8 @@ def test_all_that_is_in_no_charge_is_named_and_nothing_else(make, told):
         objective="mixed",
         schema=hr.Schema({"a": hr.Real(0, 1, (0.5,)), "b": hr.Real(0, 1)}, hr.Label("y", (0, 1))),
     )
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as result:
         warnings.simplefilter("always", PreparationWarning)
         make(tree).fit(X, y)
-    assert {" ".join(str(one.message).split()[: len(start.split())]) for one in found for start in told} >= told
-    assert bool(found) == bool(told)
+    assert {" ".join(str(item.message).split()[: len(start.split())]) for item in result for start in told} >= told
+    assert bool(result) == bool(told)

@@ -229,9 +229,9 @@ def test_neither_text_nor_pickle_tells_how_many_rows_there_were():
 def test_every_kind_of_frame_gives_the_same_model(estimator):
     data, expected = people(), fitted(estimator)
     for made in (pl.from_pandas(data), pa.Table.from_pandas(data, preserve_index=False)):
-        found = seeded(estimator, schema=SCHEMA).fit(made, data["risk"].to_numpy())
-        assert model_of(found) == model_of(expected)
-        assert (found.predict(made) == expected.predict(data)).all()
+        result = seeded(estimator, schema=SCHEMA).fit(made, data["risk"].to_numpy())
+        assert model_of(result) == model_of(expected)
+        assert (result.predict(made) == expected.predict(data)).all()
 
 
 def test_fitting_a_tally_is_fitting_its_rows(estimator):
@@ -518,9 +518,9 @@ def test_unseeded_fits_are_private_and_seeded_ones_say_that_they_are_not(private
     X, y = conjunction(100)
     assert private.fit(X, y).privacy_.is_private
     assert private.privacy_.noise.code in ("opendp", "several")
-    one, two = (clone(private).set_params(random_state=7, epsilon=0.05).fit(X, y) for _ in range(2))
-    assert model_of(one) == model_of(two)
-    assert one.privacy_.guarantee == "none (seeded noise)"
+    first_clf, second_clf = (clone(private).set_params(random_state=7, epsilon=0.05).fit(X, y) for _ in range(2))
+    assert model_of(first_clf) == model_of(second_clf)
+    assert first_clf.privacy_.guarantee == "none (seeded noise)"
     others = {str(model_of(clone(private).set_params(random_state=s, epsilon=0.05).fit(X, y))) for s in range(8)}
     assert len(others) > 1
     both = clone(private).set_params(random_state=7, schema="from-data").fit(X.astype(float), y)
@@ -532,7 +532,7 @@ def test_unseeded_fits_do_not_repeat(private):
     tally = hr.Tally.count(X, y)
     first, draws = str(model_of(clone(private).set_params(epsilon=0.01).fit_tally(tally))), range(39)
     again = (str(model_of(clone(private).set_params(epsilon=0.01).fit_tally(tally))) for _ in draws)
-    assert any(one != first for one in again)  # forty equal draws, none of them likelier than a half: under 1e-11
+    assert any(model != first for model in again)  # forty equal draws, none of them likelier than a half: under 1e-11
 
 
 def test_a_value_outside_the_domain_is_not_quoted_and_the_charge_stays(private):
@@ -580,13 +580,13 @@ def test_the_card_names_numbers_whose_cut_points_nobody_chose(private, numbers, 
     data = people()[["age"]].assign(**dict.fromkeys(numbers, 1)) if len(numbers) > 1 else people()
     schema = hr.Schema({**numbers, "smoker": hr.Boolean()}, SCHEMA.label)
     clf = private.set_params(schema=schema).fit(data.assign(smoker=people()["smoker"]), people()["risk"])
-    assert [one.words for one in clf.privacy_.notes if one.code == "default_grid"] == [note] * (note is not None)
+    assert [fact.words for fact in clf.privacy_.notes if fact.code == "default_grid"] == [note] * (note is not None)
     assert clf.privacy_.epsilon == 1
 
 
 def test_a_ragged_list_of_labels_is_refused_without_its_length(estimator):
     X, y = conjunction(1235)
-    with pytest.raises(TypeError, match="one value a row") as error:
+    with pytest.raises(TypeError, match="got list") as error:
         estimator.set_params(schema=None).fit(X, [[True], *y[1:].tolist()])
     assert "1235" not in repr((error.value, error.value.__context__))
 
@@ -616,9 +616,9 @@ def test_no_rule_is_about_values_that_the_rows_do_not_have(name):
 def test_one_rule_is_no_plural():
     X = np.array([[0], [1]] * 10)
     clf = hr.PrivateRuleListClassifier(1, max_rules=1, search="greedy", random_state=0).fit(X, [0, 1] * 10)
-    one = hr.models.RuleList(clf.rule_list_.schema, clf.rule_list_.rules[-1:], clf.privacy_)
-    assert repr(one).startswith("<RuleList of 1 rule;")
-    assert repr(one.schema).startswith("<Schema 1 attribute,")
+    single = hr.models.RuleList(clf.rule_list_.schema, clf.rule_list_.rules[-1:], clf.privacy_)
+    assert repr(single).startswith("<RuleList of 1 rule;")
+    assert repr(single.schema).startswith("<Schema 1 attribute,")
     oracle = hr.Oracle(pd.DataFrame({"a": [True, False]}), [True, False], hr.Budget(1))
     oracle.marginals(hr.Schema({"a": hr.Boolean(missing="bin")}))
     assert oracle.privacy.charges[0].purpose.startswith("marginals by bin of 1 attribute,")
@@ -653,7 +653,7 @@ def test_a_step_that_learns_from_rows_before_a_private_one_is_warned_of(steps, s
 def test_rows_as_a_schema_has_them_are_not_warned_of(make, steps, kind):
     """Arrays of whole floats, and of fractions for fractions, were."""
     rows = np.array([[0, 1], [3, np.nan if kind == "float64" else 4]]).astype(kind)
-    missing = [(name, replace(one, missing="bin")) for name, one in (*WHOLE.attributes, *REAL.attributes)]
+    missing = [(name, replace(attribute, missing="bin")) for name, attribute in (*WHOLE.attributes, *REAL.attributes)]
     with warnings.catch_warnings():
         warnings.simplefilter("error", PreparationWarning)
         for two in (missing[:2], missing[2:]):

@@ -26,37 +26,37 @@ def largest_surprise(draw):
     return models_of(draw).surprise(draw.prior, draw.depth)
 
 
-def size(model, found):
+def size(model, models_):
     """Return how many rules, or levels, a model has."""
     if not isinstance(model, InnerNode):
         return 0
-    below = size(model.left, found), size(model.caught, found) if found.is_tree else 0
+    below = size(model.left, models_), size(model.caught, models_) if models_.is_tree else 0
     return 1 + max(below)
 
 
 @given(st.data(), st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(10)]), st.sampled_from(["errors", "brier"]))
 def test_the_mean_loss_is_at_most_that_of_the_best_model_and_the_bound(data, weight, objective):
     with coarse_grid():
-        found = data.draw(models(most=300, objective=objective))
-        table, drawn = data.draw(tables(found.schema)), plan_of(found)
-        losses = {model: float(found.loss(model, table)) for model in found.priors}
-        mean = sum(exp(p) * losses[model] for model, p in found.log_probabilities(table, weight).items())
+        result = data.draw(models(most=300, objective=objective))
+        table, drawn = data.draw(tables(result.schema)), plan_of(result)
+        losses = {model: float(result.loss(model, table)) for model in result.priors}
+        mean = sum(exp(p) * losses[model] for model, p in result.log_probabilities(table, weight).items())
         assert mean <= min(losses.values()) + largest_surprise(drawn) / float(weight) + 1e-9
 
 
 @given(st.data())
 def test_the_models_that_predict_as_any_model_does_are_that_likely(data):
-    found = data.draw(models(most=300))
-    drawn, worlds = plan_of(found), sorted(found.worlds)
+    result = data.draw(models(most=300))
+    drawn, worlds = plan_of(result), sorted(result.worlds)
     alike = {}
-    for model, prior in found.priors.items():
-        does = tuple(found.value_of(model, world) for world in worlds)
+    for model, prior in result.priors.items():
+        does = tuple(result.value_of(model, world) for world in worlds)
         alike[does] = alike.get(does, 0) + prior
     assert all(-log(prior) <= largest_surprise(drawn) + 1e-9 for prior in alike.values())
 
 
 def excesses(estimator, schema=TWO):
-    return [one.excess(Fraction(estimator.epsilon)) for one in bounds(estimator, schema)]
+    return [bound.excess(Fraction(estimator.epsilon)) for bound in bounds(estimator, schema)]
 
 
 def bounds(estimator, schema):
@@ -65,13 +65,13 @@ def bounds(estimator, schema):
 
 def test_the_bound_by_hand():
     """Of two tests, one is taken with a chance of .9; each of two leaves has one of two labels."""
-    one = log(2 / 0.9) + 2 * log(2)
+    item = log(2 / 0.9) + 2 * log(2)
     constant = {"epsilon": 10, "stop_probability": 0.1}
     labels = hr.PrivateTreeClassifier(max_depth=1, release_counts=False, **constant)
-    assert excesses(labels) == [pytest.approx(one / 10, rel=1e-4)]
-    assert excesses(hr.PrivateTreeClassifier(max_depth=1, **constant)) == [pytest.approx(one / 9.5, rel=1e-4)]
+    assert excesses(labels) == [pytest.approx(item / 10, rel=1e-4)]
+    assert excesses(hr.PrivateTreeClassifier(max_depth=1, **constant)) == [pytest.approx(item / 9.5, rel=1e-4)]
     released = hr.PrivateTreeClassifier(max_depth=1, release_counts=True, **constant)
-    assert excesses(released) == [pytest.approx(one / 8, rel=1e-4)]
+    assert excesses(released) == [pytest.approx(item / 8, rel=1e-4)]
     labels = hr.PrivateRuleListClassifier(epsilon=10, release_counts=False)
     first, *_ = excesses(labels)  # of 0 to 4 rules, each number as likely
     assert first == pytest.approx((log(5) + log(4 / 0.9) + 2 * log(2)) / 10, rel=1e-3)
@@ -93,7 +93,7 @@ def test_larger_models_lose_more_and_greedy_ones_have_no_bound(make):
     drawn = excesses(make(epsilon=1), MORE)
     assert len(drawn) > 1
     assert sorted(drawn) == drawn
-    twice = [one.excess(Fraction(2)) for one in bounds(make(epsilon=1), MORE)]
+    twice = [bound.excess(Fraction(2)) for bound in bounds(make(epsilon=1), MORE)]
     assert twice == pytest.approx(excesses(make(epsilon=2), MORE), rel=0.01)
     assert WholeDraw.of(specification_of(make(epsilon=1, search="greedy")), MORE) is None
     blocks = (

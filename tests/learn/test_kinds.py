@@ -51,10 +51,10 @@ def test_no_estimator_or_learner_has_more_than_five_of_our_classes(estimator):
     if issubclass(estimator, TallyEstimator):
         chains.append(learner_of(estimator).__mro__)
     for chain in chains:
-        assert len([one for one in chain if one.__module__.startswith("hedgerow.")]) <= 5
+        assert len([item for item in chain if item.__module__.startswith("hedgerow.")]) <= 5
 
 
-@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if issubclass(one, TallyEstimator)])
+@pytest.mark.parametrize("estimator", [item for item in ESTIMATORS if issubclass(item, TallyEstimator)])
 def test_an_estimator_declares_the_types_of_its_learners_parameters(estimator):
     """For type checkers: `parameters_of` alone gives the types of arguments, not those of attributes."""
     learner, declared = learner_of(estimator), get_type_hints(estimator)
@@ -64,7 +64,7 @@ def test_an_estimator_declares_the_types_of_its_learners_parameters(estimator):
     }
 
 
-@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if issubclass(one, TallyEstimator)])
+@pytest.mark.parametrize("estimator", [item for item in ESTIMATORS if issubclass(item, TallyEstimator)])
 def test_a_specification_is_frozen_and_checked_when_it_is_made(estimator):
     private = {"epsilon": 1} if "epsilon" in signature(estimator).parameters else {}
     more = {"delta": 1e-9} if estimator is hr.DPGreedyRLClassifier else {}
@@ -91,14 +91,14 @@ class Shallow(hr.PrivateTreeClassifier):
 
 def test_a_subclass_may_have_parameters_of_its_own():
     X = np.array([[0, 1], [1, 0]] * 100)
-    found = clone(Shallow(2.0)).fit(X, X[:, 0])
-    assert found.get_params() == {"epsilon": 2.0}
-    assert found.privacy_.epsilon == 2
-    assert found.tree_.depth == 1
-    assert found.search_cost(found.tree_.schema).states >= 1
+    result = clone(Shallow(2.0)).fit(X, X[:, 0])
+    assert result.get_params() == {"epsilon": 2.0}
+    assert result.privacy_.epsilon == 2
+    assert result.tree_.depth == 1
+    assert result.search_cost(result.tree_.schema).states >= 1
 
 
-@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if hasattr(one, "caveats")])
+@pytest.mark.parametrize("estimator", [item for item in ESTIMATORS if hasattr(item, "caveats")])
 def test_without_a_fit_an_estimator_has_no_caveats_whatever_its_parameters(estimator):
     """As of any fitted attribute: `inspect.getmembers` and notebooks look at all of them."""
     assert not hasattr(estimator(), "caveats")
@@ -107,11 +107,11 @@ def test_without_a_fit_an_estimator_has_no_caveats_whatever_its_parameters(estim
 
 def test_caveats_describe_the_fitted_model_after_set_params():
     X = np.array([[0, 1], [1, 0]] * 100)
-    found = hr.PrivateTreeClassifier(1, max_depth=1, search="greedy", random_state=0).fit(X, X[:, 0])
-    assert found.set_params(epsilon=None).caveats == ()
+    result = hr.PrivateTreeClassifier(1, max_depth=1, search="greedy", random_state=0).fit(X, X[:, 0])
+    assert result.set_params(epsilon=None).caveats == ()
 
 
-@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if issubclass(one, TallyEstimator)])
+@pytest.mark.parametrize("estimator", [item for item in ESTIMATORS if issubclass(item, TallyEstimator)])
 def test_an_estimator_names_itself_if_it_has_no_such_parameter(estimator):
     with pytest.raises(TypeError, match=f"^{estimator.__name__}: got an unexpected keyword argument 'depths'"):
         estimator(depths=2)

@@ -78,8 +78,8 @@ def test_the_smaller_branch_comes_first_if_its_condition_is_a_literal(attribute,
     test = space.antecedents[0][0]
     tree = InnerNode(0, InnerNode(options[B,], LeafNode(1), LeafNode(0)), LeafNode(1))
     below = Split(B, Leaf((0, 4), "yes"), Leaf((3, 0), "no"))
-    found = LeafValues(np.array([[0, 4], [3, 0], [1, 2]]), [1, 0, 1])
-    root = tree_model(space, tree, found)(schema, CARD).root
+    result = LeafValues(np.array([[0, 4], [3, 0], [1, 2]]), [1, 0, 1])
+    root = tree_model(space, tree, result)(schema, CARD).root
     single = Leaf((1, 2), "yes")
     assert root == (Split(test, below, single) if literal is None else Split(literal, single, below))
 
@@ -89,7 +89,7 @@ def test_a_scorecard_lists_attributes_in_schema_order_without_zero_points():
     model = scorecard_model(points, np.array([-7]), 0.25, 0.5)(SCHEMA, CARD)
     assert model.parts == (AttributePoints("a", ((1,), (0,))), AttributePoints("b", ((-3,), (5,))))
     assert (model.base, model.unit, model.error, model.privacy) == ((-7,), 0.25, 0.5, CARD)
-    assert all(type(one) is int for part in model.parts for bins in part.points for one in bins)
+    assert all(type(bin_) is int for part in model.parts for bins in part.points for bin_ in bins)
     fewer = scorecard_model({**points, 0: np.array([[0], [0]])}, np.array([-7]), 0.25, None)(SCHEMA, CARD)
     assert [part.attribute for part in fewer.parts] == ["b"]
 

@@ -60,14 +60,14 @@ def test_the_best_number_of_copies_by_hand():
 
 def mean_errors(weight, points, copies):
     """Return the exact mean errors of a draw, over all labellings of the points."""
-    found = Models(Space.of_trees(schema_of(Boolean(), Boolean(), Boolean())), 1)
+    result = Models(Space.of_trees(schema_of(Boolean(), Boolean(), Boolean())), 1)
     errors = []
     for labels in product((0, 1), repeat=len(points)):
         rows = tuple((point, label, copies) for point, label in zip(points, labels, strict=True))
-        table = Table(found.schema, rows)
-        assert min(found.loss(model, table) for model in found.priors) == 0
-        chances = found.log_probabilities(table, weight)
-        errors.append(sum(exp(chance) * float(found.loss(model, table)) for model, chance in chances.items()))
+        table = Table(result.schema, rows)
+        assert min(result.loss(model, table) for model in result.priors) == 0
+        chances = result.log_probabilities(table, weight)
+        errors.append(sum(exp(chance) * float(result.loss(model, table)) for model, chance in chances.items()))
     return sum(errors) / len(errors)
 
 

@@ -147,13 +147,13 @@ def test_trying_every_model_of_compas_finds_the_same(depth, min_rows, is_tree, e
         return of_class @ part
 
     def least(part, depth):
-        found = [counts(part).min()]
+        result = [counts(part).min()]
         for test in tests if depth else ():
             caught, left = part & test, part & ~test
             if counts(caught).sum() >= min_rows and (not is_tree or counts(left).sum() >= min_rows):
                 first = least(caught, depth - 1) if is_tree else counts(caught).min()
-                found.append(first + least(left, depth - 1))
-        return min(found)
+                result.append(first + least(left, depth - 1))
+        return min(result)
 
     assert least(np.ones(len(X), dtype=bool), depth) == errors
 
@@ -170,7 +170,7 @@ def test_without_time_there_is_a_model_with_a_gap(clf, errors):
     problem = r"reached its time limit \(time_limit=1e-09 seconds\) .* \(gap 0\.\d+\)\. Raise time_limit"
     with pytest.warns(SearchLimitWarning, match=problem) as caught:
         clf.fit_tally(compas())
-    assert [one.filename for one in caught] == [__file__]
+    assert [item.filename for item in caught] == [__file__]
     assert (clf.optimal_, clf.stopped_by_) == (False, "time")
     assert clf.lower_bound_ < errors / 7214 <= clf.objective_
     assert clf.objective_ < errors / 7214 + 0.02  # the search that comes first has found something good
@@ -190,8 +190,8 @@ def test_without_memory_there_is_a_model_with_a_gap(monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_time_enough_a_limit_changes_nothing(kind):
     X, y = conjunction()
-    found = kind(schema=None, time_limit=np.int64(60)).fit(X, y)
-    assert (found.optimal_, found.stopped_by_) == (True, None)
+    result = kind(schema=None, time_limit=np.int64(60)).fit(X, y)
+    assert (result.optimal_, result.stopped_by_) == (True, None)
     assert kind(schema=None, time_limit=60).fit(X, y).objective_ == 0
 
 
@@ -278,9 +278,9 @@ def test_the_best_tree_of_compas_equals_exhaustive_search(objective):
         parts = [(test, X[test].astype(int)), (~test, X[~test].astype(int))]
         total = 0.0
         for rows, columns in parts:
-            ones = y[rows].astype(int)
-            whole = np.array([(1 - ones).sum(), ones.sum()])
-            caught = np.array([(1 - ones) @ columns, ones @ columns])
+            items = y[rows].astype(int)
+            whole = np.array([(1 - items).sum(), items.sum()])
+            caught = np.array([(1 - items) @ columns, items @ columns])
             left = whole[:, None] - caught
             enough = (caught.sum(axis=0) >= 73) & (left.sum(axis=0) >= 73)
             pairs = loss.totals(caught.astype(float)).min(axis=0) + loss.totals(left.astype(float)).min(axis=0)
@@ -323,11 +323,11 @@ WORLDS = np.array([[i >> 2, i >> 1 & 1, i & 1] for i in range(8)])
 
 def least_of_single_splits(counts, penalty):
     """The least errors of a leaf, or of two, in whole rows: every attribute in turn."""
-    found = [sum(min(side) for side in [counts.sum(axis=0).tolist()])]
+    result = [sum(min(side) for side in [counts.sum(axis=0).tolist()])]
     for column in WORLDS.T:
         sides = [counts[column == value].sum(axis=0).tolist() for value in (0, 1)]
-        found.append(penalty + sum(map(min, sides)))
-    return min(found)
+        result.append(penalty + sum(map(min, sides)))
+    return min(result)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -352,7 +352,7 @@ def test_one_row_of_2_to_48_decides_and_more_than_2_to_50_are_refused(kind, firs
     counts[0b010, 1], counts[0b100, 1] = first, second
     size = {"max_rules": 2, "max_literals": 1} if kind is KINDS[0] else {"max_depth": 1}
     fitted = kind(**size, min_support=0).fit_tally(hr.Tally(THREE, WORLDS, counts))
-    assert [one.attribute for one in _tests_of(fitted)] == [better]
+    assert [item.attribute for item in _tests_of(fitted)] == [better]
     assert fitted.objective_ == 4 / counts.sum()
     with pytest.raises(TooManyRowsError, match="fewer than 1,125,899,906,842,624 rows"):
         kind(**size, min_support=0).fit_tally(hr.Tally(THREE, WORLDS, 4 * counts))

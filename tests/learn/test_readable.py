@@ -69,10 +69,10 @@ def test_rules_and_leaves_are_those_of_the_model(fitted):
 
 def test_decisions_are_those_of_the_model(fitted):
     weights = {"low": 100}
-    found = fitted.decide(ROWS, class_weight=weights)
-    assert found.tolist() == model_of(fitted).decide(ROWS, class_weight=weights).tolist()
-    assert found.dtype == fitted.classes_.dtype
-    assert (found == "low").sum() > (fitted.predict(ROWS) == "low").sum()
+    result = fitted.decide(ROWS, class_weight=weights)
+    assert result.tolist() == model_of(fitted).decide(ROWS, class_weight=weights).tolist()
+    assert result.dtype == fitted.classes_.dtype
+    assert (result == "low").sum() > (fitted.predict(ROWS) == "low").sum()
 
 
 @pytest.mark.parametrize("name", LEAVES | POINTS)

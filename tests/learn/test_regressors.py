@@ -68,8 +68,8 @@ def test_the_best_regression_tree_predicts_the_level_of_the_mean():
     """Eight rows in one leaf: levels of width 2, values 1, 3, …; the mean of 1, 1, 1, 5 is 2, between 1 and 3."""
     schema = Schema({"a": Boolean()}, Number("y", 0, 32, 16))
     rows = np.array([[0]] * 5)
-    found = hr.OptimalTreeRegressor(max_depth=0, clip=1.0, schema=schema).fit(rows, np.array([1.0, 1, 1, 5, 5]))
-    assert found.tree_.predictions == (3.0,)  # Σ(y − 3)² = 12 + 8 = 20; of 1 it is 32, of 5 it is 48
+    result = hr.OptimalTreeRegressor(max_depth=0, clip=1.0, schema=schema).fit(rows, np.array([1.0, 1, 1, 5, 5]))
+    assert result.tree_.predictions == (3.0,)  # Σ(y − 3)² = 12 + 8 = 20; of 1 it is 32, of 5 it is 48
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_what_a_leaf_predicts_follows_from_the_objective(parameters, expected):
     """Of 1, 1, 1, 1, 11, 31 and 31: mean 11, median 1, ninth decile 31."""
     schema = Schema({"a": Boolean()}, Number("y", 0, 32, 16))
     y = np.array([1.0, 1, 1, 1, 11, 31, 31] * 3)
-    found = hr.OptimalTreeRegressor(max_depth=0, schema=schema, **parameters).fit(np.zeros((len(y), 1)), y)
-    assert found.tree_.predictions == (expected,)
+    result = hr.OptimalTreeRegressor(max_depth=0, schema=schema, **parameters).fit(np.zeros((len(y), 1)), y)
+    assert result.tree_.predictions == (expected,)
 
 
 def least_cost(rows, labels, cost):
@@ -96,7 +96,7 @@ def least_cost(rows, labels, cost):
     for column in range(rows.shape[1]):
         sides = [[y for row, y in zip(rows, labels, strict=True) if row[column] == side] for side in (0, 1)]
         for said in product(classes, classes):
-            best = min(best, sum(cost[y][one] for side, one in zip(sides, said, strict=True) for y in side))
+            best = min(best, sum(cost[y][label] for side, label in zip(sides, said, strict=True) for y in side))
     return best
 
 
@@ -110,9 +110,9 @@ def test_the_certified_optimum_of_costs_is_the_least_by_trying_each(data, n):
     labels = [data.draw(st.integers(0, n - 1)) for _ in rows]
     schema = Schema({f"x{i}": Boolean() for i in range(3)}, Label("y", tuple(range(n))))
     given_costs = {i: {j: cost[i][j] for j in range(n) if i != j} for i in range(n)}
-    found = hr.OptimalTreeClassifier(max_depth=1, min_support=0, costs=given_costs, schema=schema).fit(rows, labels)
-    assert found.optimal_
-    assert found.objective_ * len(rows) * 4.0 == pytest.approx(least_cost(rows, labels, cost))
+    result = hr.OptimalTreeClassifier(max_depth=1, min_support=0, costs=given_costs, schema=schema).fit(rows, labels)
+    assert result.optimal_
+    assert result.objective_ * len(rows) * 4.0 == pytest.approx(least_cost(rows, labels, cost))
 
 
 STAY = Number("y", 0, 32, 8)  # levels of width 4
@@ -141,9 +141,9 @@ def test_a_mean_counts_by_the_inverse_of_its_variance():
 
 def test_leaves_without_a_drawn_level_are_drawn_to_the_mean_of_all():
     """Of the second leaf nothing is known: it has the mean of all, near that of the first."""
-    one, other = leaf_means(STAY, np.array([[7000, 0], [3, 4]]), Fraction(7), None)
-    assert one > 29
-    assert other == pytest.approx(one, abs=2)
+    mean, mean_at_noise = leaf_means(STAY, np.array([[7000, 0], [3, 4]]), Fraction(7), None)
+    assert mean > 29
+    assert mean_at_noise == pytest.approx(mean, abs=2)
     assert leaf_means(STAY, np.array([[-5, 2]]), Fraction(7), None) == [16.0]  # no rows: the middle
 
 
@@ -368,13 +368,13 @@ def test_a_leaf_whose_sums_are_noise_predicts_what_was_drawn():
 
 
 def test_exact_chances_know_the_noise_of_the_sums():
-    found = draw_probabilities(
+    result = draw_probabilities(
         specification_of(hr.PrivateTreeRegressor(1.0, schema=SCHEMA)), hr.Tally.count(X, Y, SCHEMA)
     )
     top = SCHEMA.target.n_levels - 1
-    assert found.counts_epsilon == Fraction(1, 10)
-    assert found.step == pytest.approx(0.1 / top)
-    assert found.added.tolist() == [[level, top - level] for level in range(top + 1)]
+    assert result.counts_epsilon == Fraction(1, 10)
+    assert result.step == pytest.approx(0.1 / top)
+    assert result.added.tolist() == [[level, top - level] for level in range(top + 1)]
 
 
 def test_a_number_has_no_probabilities_and_no_decisions():
@@ -418,14 +418,14 @@ def test_regressors_do_the_same_on_neighbouring_tables(regressor, examples):
         size = {hr.PrivateTreeRegressor: "max_depth", hr.PrivateRuleListRegressor: "max_rules"}[regressor]
         more = {} if objective != "squared" and "search" in more and "release_counts" in more else more
         parameters = {"schema": TABLE, "objective": objective, size: 2, **more}
-        for one, other in ((rows, [*rows, row]), ([*rows, row], rows)):
+        for table, neighbour in ((rows, [*rows, row]), ([*rows, row], rows)):
             recorder = Recorder(noise_source(np.random.default_rng(seed)))
-            found = regressor(1, random_state=recorder, **parameters).fit(*frame_of(one))
+            result = regressor(1, random_state=recorder, **parameters).fit(*frame_of(table))
             assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == 1
             replayer = Replayer(recorder.trace)
-            again = regressor(1, random_state=replayer, **parameters).fit(*frame_of(other))
-            assert again._model._structure() == found._model._structure()
-            assert [c.epsilon for c in again.privacy_.charges] == [c.epsilon for c in found.privacy_.charges]
+            again = regressor(1, random_state=replayer, **parameters).fit(*frame_of(neighbour))
+            assert again._model._structure() == result._model._structure()
+            assert [c.epsilon for c in again.privacy_.charges] == [c.epsilon for c in result.privacy_.charges]
             replayer.finish(1)
 
     same()

@@ -83,12 +83,12 @@ def is_way(releases, made):
     node, *rest = releases
     if isinstance(node, PlannedRelease):
         now, later = made[: node.times], made[node.times :]
-        return len(now) == node.times and all(within(one, node) for one in now) and is_way(rest, later)
+        return len(now) == node.times and all(within(decision, node) for decision in now) and is_way(rest, later)
     if isinstance(node, Repeated):
         most = len(node.releases) * node.times
         return any(is_way([*islice(cycle(node.releases), number), *rest], made) for number in range(most + 1))
     if isinstance(node, Branch):
-        return any(is_way([*node.releases(one), *rest], made) for one in node.decisions)
+        return any(is_way([*node.releases(decision), *rest], made) for decision in node.decisions)
     costs_no_more = (sum(rho_of(mechanism) for _, mechanism in made[:n]) <= node.rho for n in range(len(made) + 1))
     return any(fits and is_way(rest, made[n:]) for n, fits in enumerate(costs_no_more))
 
@@ -176,8 +176,8 @@ def costs(releases):
         return
     node, *rest = releases
     if isinstance(node, Branch):
-        for one in node.decisions:
-            yield from costs([*node.releases(one), *rest])
+        for decision in node.decisions:
+            yield from costs([*node.releases(decision), *rest])
     elif isinstance(node, Repeated):
         for number in range(len(node.releases) * node.times + 1):
             yield from costs([*islice(cycle(node.releases), number), *rest])
@@ -190,7 +190,7 @@ def costs(releases):
 def scorecard_plans(draw):
     target = draw(st.sampled_from([*(hr.Label("y", range(n)) for n in (2, 3)), NUMBER.target]))
     kinds = st.sampled_from([hr.Boolean(), hr.Categorical(tuple("abcde")), hr.Integer(0, 99, cuts=range(1, 80))])
-    schema = hr.Schema({f"x{i}": one for i, one in enumerate(draw(st.lists(kinds, min_size=1, max_size=20)))}, target)
+    schema = hr.Schema({f"x{i}": item for i, item in enumerate(draw(st.lists(kinds, min_size=1, max_size=20)))}, target)
     return (ClassPlan if target.as_number is None else NumberPlan)(
         schema=schema,
         epsilon=draw(st.fractions(Fraction(1, 1000), 20)),
@@ -237,9 +237,9 @@ def test_histograms_of_any_chosen_attributes_cost_at_most_the_plan(target, epsil
     for number in range(2, 7):
         for nested, made in releases_of_chosen(plan, number):
             assert max_rho(made) <= nested.rho
-            checked = [one.mechanism.epsilon for one in nested.extremes]
-            assert min(checked) == min(min(one.mechanism.epsilon for one in made), *checked)
-            assert {one.kind for one in (*made, *nested.example)} == {"histograms"}
+            checked = [extreme.mechanism.epsilon for extreme in nested.extremes]
+            assert min(checked) == min(min(extreme.mechanism.epsilon for extreme in made), *checked)
+            assert {extreme.kind for extreme in (*made, *nested.example)} == {"histograms"}
 
 
 @pytest.mark.parametrize("target", [hr.Label("y", (0, 1)), hr.Label("y", (0, 1, 2)), NUMBER.target])
@@ -252,7 +252,7 @@ def test_no_way_of_a_scorecard_with_delta_takes_more_than_all_parts(target, n):
 
     def most(releases):
         return sum(
-            max(most(node.releases(one)) for one in node.decisions)
+            max(most(node.releases(decision)) for decision in node.decisions)
             if isinstance(node, Branch)
             else node.times * node.mechanism.parts
             for node in releases
@@ -274,23 +274,23 @@ def test_what_is_checked_beforehand_has_the_least_epsilon_of_all_ways(plan):
     def of_all(releases):
         for node in releases:
             if isinstance(node, Branch):
-                for one in node.decisions:
-                    yield from of_all(node.releases(one))
+                for item in node.decisions:
+                    yield from of_all(node.releases(item))
             elif isinstance(node, Nested):
                 yield from of_all(node.example)
             else:
                 yield node.mechanism
 
-    checked, everything = [one.mechanism for one in extremes(plan.releases)], list(of_all(plan.releases))
+    checked, everything = [item.mechanism for item in extremes(plan.releases)], list(of_all(plan.releases))
 
     def kind_of(mechanism):  # shared noise and Laplace noise are refused below the same ε
         return DiscreteLaplace if isinstance(mechanism, SharedHistograms) else type(mechanism)
 
     for kind in {kind_of(mechanism) for mechanism in everything}:
-        least = [min(one.epsilon for one in some if kind_of(one) is kind) for some in (checked, everything)]
+        least = [min(item.epsilon for item in some if kind_of(item) is kind) for some in (checked, everything)]
         assert least[0] == least[1]
         if kind is GaussianCounts:
-            scales = [max(one.scale for one in some if kind_of(one) is kind) for some in (checked, everything)]
+            scales = [max(item.scale for item in some if kind_of(item) is kind) for some in (checked, everything)]
             assert scales[0] == scales[1]
 
 
@@ -477,10 +477,10 @@ def test_a_release_that_is_made_twice_is_made_once(monkeypatch, name):
 
     class Twice(ReleaseRunner):
         def release(self, answer, query, *given, **more):
-            found = super().release(answer, query, *given, **more)
+            result = super().release(answer, query, *given, **more)
             if query.code in ("rules_draw", "tree_draw", "leaf_counts", "class_totals"):
                 super().release(answer, query, *given, **more)
-            return found
+            return result
 
     monkeypatch.setattr(plans, "ReleaseRunner", Twice)
     with pytest.raises(StateError, match="next planned release"):

@@ -52,13 +52,13 @@ def learn_cuts(table, source):
 
 def check(learn, rows, row, source, epsilon=1):
     """Record on one table, replay on the other, both ways: the same noisy answers must make the same model."""
-    one, other = frame(rows), frame([*rows, row])
-    for table, neighbour in ((one, other), (other, one)):
+    item, other = frame(rows), frame([*rows, row])
+    for table, neighbour in ((item, other), (other, item)):
         recorder = Recorder(source)
-        found = learn(table, recorder)
+        result = learn(table, recorder)
         assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == epsilon
         replayer = Replayer(recorder.trace)
-        assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
+        assert released(learn(neighbour, replayer)) == released(result), "the neighbouring table changed the model"
         replayer.finish(epsilon)
 
 
@@ -128,7 +128,7 @@ def test_every_release_of_a_scorecard_is_replayed(classes, delta):
     """Much epsilon, for residuals; less, for totals, too; a choice among attributes; and very many classes."""
     names = tuple(f"{i:03}" for i in range(classes))
     schema = hr.Schema(SCHEMA.attributes, hr.Label("risk", names))
-    rows = [{**one, "risk": names[i % classes]} for i, one in enumerate(ROWS * 5)]
+    rows = [{**item, "risk": names[i % classes]} for i, item in enumerate(ROWS * 5)]
     for n, most, epsilon in ((0, 2, 1000), (100, 2, 1000), (100, None, 1000), (100, None, 60)):
         learn = learner(SCORECARD, schema=schema, epsilon=epsilon, max_attributes=most, delta=delta)
         for name in {names[0], names[1], names[-1]}:

@@ -36,7 +36,7 @@ def test_the_plan_of_a_scorecard_covers_every_path_and_is_reached(label, monkeyp
     schema = hr.Schema(COLUMNS, label=label)
     y = np.random.default_rng(1).integers(0, 2, len(X))
     planned = kind(2, schema=schema).planned_charge(schema).zcdp
-    found = list[Fraction]()
+    result = list[Fraction]()
     for k, *enough in product([2, 5, 9], *[[False, True]] * (2 if label is CLASSES[1] else 3)):
         parts = default_parts(9) if k < 9 else Fraction(0)
         is_enough = cycle(enough)
@@ -45,13 +45,13 @@ def test_the_plan_of_a_scorecard_covers_every_path_and_is_reached(label, monkeyp
         )
         monkeypatch.setattr(Fit, "_is_enough", lambda *_, answers=is_enough: next(answers))
         card = kind(2, schema=schema).fit(X, y).privacy_
-        found.append(total_rho(card.charges))
+        result.append(total_rho(card.charges))
         assert total_rho(card.planned) == planned
         assert card.reserve is None or card.reserve.epsilon == 0
         charge, shared = in_rho(kind(2, schema=schema), y)
         assert charge.zcdp <= planned
         assert total_rho(shared.planned) == charge.zcdp
-    assert max(found) == planned < pure_rho(Fraction(2))
+    assert max(result) == planned < pure_rho(Fraction(2))
     assert charge.zcdp < planned / 2  # noise is not shared where ρ is added up
 
 
@@ -83,7 +83,7 @@ def test_greedy_growth_is_charged_choice_by_choice_under_rho(kind, epsilon):
     assert charge.zcdp < pure_rho(Fraction(epsilon)) / (10 if epsilon < 1 else 5)
     assert total_rho(card.planned) == charge.zcdp
     assert (card.epsilon, charge.epsilon) == (epsilon, epsilon)
-    assert all("exponential mechanism" in one.mechanism.words for one in card.charges if "choice" in one.purpose)
+    assert all("exponential mechanism" in item.mechanism.words for item in card.charges if "choice" in item.purpose)
 
 
 class Stops:
@@ -111,7 +111,7 @@ def test_a_list_that_stops_early_under_rho_spends_the_rest_on_counts(unit, after
     rows, budget = X if unit is None else X.assign(who=np.arange(len(X)) // 2), hr.Budget(rho=10)
     made = hr.PrivateRuleListClassifier(3, schema=schema, max_rules=6, search="greedy", budget=budget)
     card = made.set_params(random_state=Stops(after)).fit(rows, np.arange(len(X)) % 2).privacy_
-    *choices, counts = [one for one in card.charges if one.purpose != "reserved, not used"]
+    *choices, counts = [charge for charge in card.charges if charge.purpose != "reserved, not used"]
     assert len(choices) == min(after + 1, 5)
     assert total_rho(card.charges) <= budget.charges[0].zcdp
     assert card.epsilon == 3
@@ -133,8 +133,8 @@ def test_counts_of_several_attributes_declare_what_a_row_changes_of_each():
     schema = hr.Schema(COLUMNS, label=CLASSES[0])
     learner = hr.PrivateScorecardClassifier(5, schema=schema, budget=hr.Budget(rho=100), random_state=Spy())
     learner.fit(X, np.arange(len(X)) % 2)
-    histograms = [one for one in recorded if isinstance(one, DiscreteLaplace) and one.each == 1]
-    assert {one.sensitivity for one in histograms} <= set(range(2, 10))
+    histograms = [histogram for histogram in recorded if isinstance(histogram, DiscreteLaplace) and histogram.each == 1]
+    assert {histogram.sensitivity for histogram in histograms} <= set(range(2, 10))
     assert histograms
 
 
@@ -147,19 +147,19 @@ def test_no_number_of_chosen_attributes_costs_more_than_the_charge(kind, epsilon
     schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(40)}, label=label)
     bins = np.random.default_rng(2).integers(0, 2, (60, 40))
     table = hr.Tally(schema, bins, np.eye(label.n_levels, dtype=int)[bins[:, 3] * (label.n_levels - 1)])
-    found = list[Fraction]()
+    result = list[Fraction]()
     for number in (0, 3, 4, 8, 12):
         monkeypatch.setattr("hedgerow.learn.chosen_attributes.number_chosen", lambda *_, number=number: number)
         budget = hr.Budget(rho=100)
         card = kind(epsilon, schema=schema, budget=budget).fit_tally(table).privacy_
         (charge,) = budget.charges
-        found.append(total_rho(card.charges))
+        result.append(total_rho(card.charges))
         assert total_rho(card.planned) == charge.zcdp
-        assert sum("choice of attribute" in one.purpose for one in card.charges) == number
+        assert sum("choice of attribute" in item.purpose for item in card.charges) == number
         assert all(
-            "exponential mechanism" in one.mechanism.words
-            for one in card.charges
-            if "choice of attribute" in one.purpose
+            "exponential mechanism" in item.mechanism.words
+            for item in card.charges
+            if "choice of attribute" in item.purpose
         )
-    assert max(found) <= charge.zcdp < 1.02 * max(found)
+    assert max(result) <= charge.zcdp < 1.02 * max(result)
     assert charge.zcdp < pure_rho(Fraction(epsilon)) / 2

@@ -145,17 +145,17 @@ def blockwise(problem, sizes):
             for errors, left, default in lists(rows - fact, size - 1):
                 yield errors + problem.wrong(rows & fact), left, default
 
-    found = {(0, frozenset(range(len(problem.rows))))}
+    result = {(0, frozenset(range(len(problem.rows))))}
     totals = set()
     for size in sizes:
         following, totals = set(), set()
-        for before, rows in found:
+        for before, rows in result:
             every = list(lists(rows, size))
             least = min(errors + default for errors, _, default in every)
             best = [(errors, left, default) for errors, left, default in every if errors + default == least]
             following |= {(before + errors, left) for errors, left, _ in best}
             totals |= {before + errors + default for errors, _, default in best}
-        found = following
+        result = following
     return totals
 
 

@@ -33,7 +33,7 @@ def test_a_scorecard_learns_a_conjunction_and_its_card_adds_up():
     assert clf.privacy_.is_private
     assert clf.privacy_.noise.code == "several"
     points = {part.attribute: part.points for part in clf.scorecard_.parts}
-    assert max(abs(one) for bins in points.values() for (one,) in bins) <= 40
+    assert max(abs(item) for bins in points.values() for (item,) in bins) <= 40
     assert points["x0"][1] > points["x0"][0]
     assert points["x2"][1] < points["x2"][0]
 
@@ -50,12 +50,12 @@ def test_probabilities_are_those_of_logistic_regression_by_bin():
     data, new = patients(40_000), patients(4000, seed=1)
     clf = fit(data, epsilon=100.0)
     bins = PATIENTS.encode(frames.Table.of(data)), PATIENTS.encode(frames.Table.of(new))
-    X, Z = (pd.get_dummies(pd.DataFrame(one).astype("category")).astype(float) for one in bins)
+    X, Z = (pd.get_dummies(pd.DataFrame(bin_).astype("category")).astype(float) for bin_ in bins)
     best = LogisticRegression(C=1e3).fit(X, data["ill"]).predict_proba(Z[X.columns])[:, 1]
-    found = clf.predict_proba(new)[:, 1]
-    assert np.abs(found - best).mean() < 0.03
+    result = clf.predict_proba(new)[:, 1]
+    assert np.abs(result - best).mean() < 0.03
     assert clf.scorecard_.error < 0.1
-    assert found.mean() == pytest.approx(new["ill"].mean(), abs=0.03)
+    assert result.mean() == pytest.approx(new["ill"].mean(), abs=0.03)
 
 
 def noisy_copies(n, seed):
@@ -121,7 +121,7 @@ def test_standard_errors_grow_with_noise_and_empty_bins_lack_support():
 @given(st.floats(0.05, 50), st.integers(1, 1000), st.one_of(st.none(), st.just(1e-6)), SEEDS)
 def test_points_are_whole_and_at_most_what_is_asked(epsilon, points, delta, seed):
     clf = fit(patients(300), epsilon, points=points, delta=delta, random_state=seed)
-    assert all(abs(one) <= points for part in clf.scorecard_.parts for (one,) in part.points)
+    assert all(abs(item) <= points for part in clf.scorecard_.parts for (item,) in part.points)
     assert clf.privacy_.epsilon == exact(epsilon, "epsilon")
     assert clf.privacy_.delta in (0, 0 if delta is None else exact(delta, "delta"))
 
@@ -140,17 +140,17 @@ def test_points_that_may_only_rise_or_fall_do(epsilon, seed, sign, points):
     """Bins for missing values and for those outside the domain have no order."""
     monotone = dict(zip(("age", "dose"), ("increasing", "decreasing")[::sign], strict=True))
     clf = fit(patients(500), epsilon, monotone=monotone, random_state=seed, points=points)
-    found = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
-    assert (np.diff(found.get("age", np.zeros(6))[:5]) * sign >= 0).all()
-    assert (np.diff(found.get("dose", np.zeros(5))[:4]) * sign <= 0).all()
+    result = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
+    assert (np.diff(result.get("age", np.zeros(6))[:5]) * sign >= 0).all()
+    assert (np.diff(result.get("dose", np.zeros(5))[:4]) * sign <= 0).all()
 
 
 def test_the_noise_alone_would_not_keep_them_in_order():
     ordered = []
     for seed in range(8):
         clf = fit(patients(500), 0.5, random_state=seed)
-        found = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
-        ordered.append((np.diff(found.get("dose", np.zeros(5))[:4]) >= 0).all())
+        result = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
+        ordered.append((np.diff(result.get("dose", np.zeros(5))[:4]) >= 0).all())
     assert not all(ordered)
 
 
@@ -173,8 +173,8 @@ def test_less_is_smoother():
         jumps(fit(patients(), 3.0, smooth=smooth, max_attributes=1, random_state=0)) for smooth in (0.01, "auto", 1000)
     )
     assert flat < 0.6 < 4 < default < 1.01 * rough  # of so many rows the default takes next to nothing off
-    one, other = (fit(patients(), smooth=smooth, random_state=0).scorecard_ for smooth in ("auto", 4.0))
-    assert one == other
+    item, other = (fit(patients(), smooth=smooth, random_state=0).scorecard_ for smooth in ("auto", 4.0))
+    assert item == other
 
 
 LABELS_ALONE = Schema({f"x{i}": Categorical((0, 1, 2, 3)) for i in range(20)}, Label("y", (0, 1)))

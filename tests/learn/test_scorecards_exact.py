@@ -19,7 +19,7 @@ def fit(data, schema=PATIENTS, **parameters):
 def test_probabilities_are_those_of_logistic_regression_by_bin():
     data, new = patients(20_000), patients(4000, seed=1)
     bins = PATIENTS.encode(Table.of(data)), PATIENTS.encode(Table.of(new))
-    X, Z = (pd.get_dummies(pd.DataFrame(one).astype("category")).astype(float) for one in bins)
+    X, Z = (pd.get_dummies(pd.DataFrame(bin_).astype("category")).astype(float) for bin_ in bins)
     best = LogisticRegression(C=1e3).fit(X, data["ill"]).predict_proba(Z[X.columns])[:, 1]
     clf = fit(data)
     assert np.abs(clf.predict_proba(new)[:, 1] - best).mean() < 0.01
@@ -31,7 +31,7 @@ def test_it_is_ahead_of_private_ones_and_these_approach_it():
     data, new = patients(3000), patients(4000, seed=1)
     clf = fit(data)
     losses = [
-        np.mean([log_loss(new["ill"], one.predict_proba(new)[:, 1]) for one in some])
+        np.mean([log_loss(new["ill"], item.predict_proba(new)[:, 1]) for item in some])
         for some in (
             [clf],
             [hr.PrivateScorecardClassifier(50.0, schema=PATIENTS).fit(data, data["ill"]) for _ in range(3)],
@@ -53,7 +53,7 @@ def test_the_attributes_that_tell_most_are_used(most):
 def test_points_are_at_most_what_is_asked_and_rank_nearly_alike(points):
     data, new = patients(5000), patients(4000, seed=1)
     clf = fit(data, points=points)
-    assert max(abs(one) for part in clf.scorecard_.parts for (one,) in part.points) <= points
+    assert max(abs(item) for part in clf.scorecard_.parts for (item,) in part.points) <= points
     assert roc_auc_score(new["ill"], clf.predict_proba(new)[:, 1]) > (0.85 if points > 1 else 0.8)
 
 
@@ -63,9 +63,9 @@ def test_points_that_may_only_rise_or_fall_do(points, sign):
     monotone = dict(zip(("age", "dose"), ("increasing", "decreasing")[::sign], strict=True))
     for seed in range(5):
         clf = fit(patients(300, seed), points=points, monotone=monotone, C=1.0)
-        found = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
-        assert (np.diff(found.get("age", np.zeros(6))[:5]) * sign >= 0).all()
-        assert (np.diff(found.get("dose", np.zeros(5))[:4]) * sign <= 0).all()
+        result = {part.attribute: np.array(part.points)[:, 0] for part in clf.scorecard_.parts}
+        assert (np.diff(result.get("age", np.zeros(6))[:5]) * sign >= 0).all()
+        assert (np.diff(result.get("dose", np.zeros(5))[:4]) * sign <= 0).all()
 
 
 SMALLER = [pytest.param(one, marks=pytest.mark.slow) for one in ({"C": 0.001, "points": 1}, {"max_attributes": 1})]
@@ -93,9 +93,9 @@ def test_a_class_of_three_that_is_absent_is_predicted_nowhere():
 def test_rows_in_another_order_make_the_same_scorecard():
     data = patients(500)
     shuffled = data.sample(frac=1, random_state=np.random.RandomState(0))
-    one, other = fit(data), fit(shuffled)
-    assert one.scorecard_ == other.scorecard_
-    assert one.C_ == other.C_
+    item, other = fit(data), fit(shuffled)
+    assert item.scorecard_ == other.scorecard_
+    assert item.C_ == other.C_
 
 
 @pytest.mark.parametrize("strength", ["none", 0, 1e-9, 1001, 10**400, float("nan"), True, None, np.array([1.0, 2.0])])

@@ -50,8 +50,8 @@ def test_the_costs_of_these_tests_are_what_they_are_called():
     ],
 )
 def test_auto_is_the_most_joint_search_that_is_quick(size, quick, blocks):
-    found = chosen("auto", size, quick=quick, sensible=quick)
-    assert found == SearchPlan(blocks, False, QUICK if blocks else None)
+    result = chosen("auto", size, quick=quick, sensible=quick)
+    assert result == SearchPlan(blocks, False, QUICK if blocks else None)
 
 
 @pytest.mark.parametrize("search", ["auto", "exact"])
@@ -68,8 +68,8 @@ def test_without_a_quick_choice_auto_is_greedy_and_exact_stays_exact():
 
 
 def test_without_options_a_model_of_no_choices_is_drawn():
-    found = choose_search("auto", None, None, 0, costs(1, 1), "rules", "", draws_size=True)
-    assert found == SearchPlan((0,), True, QUICK)
+    result = choose_search("auto", None, None, 0, costs(1, 1), "rules", "", draws_size=True)
+    assert result == SearchPlan((0,), True, QUICK)
 
 
 @pytest.mark.parametrize("search", ["auto", "exact"])
@@ -118,7 +118,7 @@ def test_a_huge_number_of_rules_is_planned_at_once():
 
 
 def blas_threads():
-    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+    return [item["num_threads"] for item in threadpool_info() if item["user_api"] == "blas"]
 
 
 @pytest.mark.parametrize(("seconds", "is_limited"), [(0.01, False), (0.1, True), (5.0, True)])

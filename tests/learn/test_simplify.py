@@ -58,14 +58,14 @@ def cost(space, tree, worlds, depth=0):
     falls = attribute.ordered and all(world[place] != attribute.n_ordered - 1 for world in worlds)
     caught = {world for world in worlds if holds(models.schema, (literal,), world)}
     parts = cost(space, tree.caught, caught, depth + 1), cost(space, tree.left, worlds - caught, depth + 1)
-    leaves, passed, below = (one + other for one, other in zip(*parts, strict=True))
+    leaves, passed, below = (part + other for part, other in zip(*parts, strict=True))
     return leaves, passed, below + falls
 
 
 @settings(max_examples=60)
 @given(any_trees())
-def test_a_simplified_tree_predicts_the_same_for_every_row_of_the_domain(found):
-    space, tree = found
+def test_a_simplified_tree_predicts_the_same_for_every_row_of_the_domain(example):
+    space, tree = example
     models = Models(space, 0)
     short = simplified(tree, space)
     assert all(models.value_of(short, world) == models.value_of(tree, world) for world in models.worlds)
@@ -153,14 +153,14 @@ def test_a_test_that_only_missing_values_fail_is_written_as_one_for_them(sides):
 
 @settings(max_examples=30)
 @given(any_trees(4))
-def test_leaves_without_values_are_kept_apart(found):
+def test_leaves_without_values_are_kept_apart(example):
     """Counts are not known yet: every leaf that a row reaches stays, and has the same rows."""
-    space, tree = found
+    space, tree = example
     models = Models(space, 0)
     short = simplified(grafted(tree, iter([LeafNode(None)] * 40)), space)
     assert all(leaf == LeafNode(None) for leaf in leaves_of(short))
-    one, other = (grafted(part, map(LeafNode, count())) for part in (tree, short))
-    pairs = {(models.value_of(one, world), models.value_of(other, world)) for world in models.worlds}
+    original, shortened = (grafted(part, map(LeafNode, count())) for part in (tree, short))
+    pairs = {(models.value_of(original, world), models.value_of(shortened, world)) for world in models.worlds}
     assert len(pairs) == len({first for first, _ in pairs}) == len({second for _, second in pairs})
     assert len(pairs) == len(list(leaves_of(short)))
 
@@ -232,8 +232,8 @@ def first_place(schema, rules, world):
 
 
 @given(any_lists())
-def test_a_simplified_list_has_only_rules_that_some_row_matches_first(found):
-    schema, rules, _ = found
+def test_a_simplified_list_has_only_rules_that_some_row_matches_first(example):
+    schema, rules, _ = example
     short, places = simplified_list(schema, rules)
     firsts = {world: first_place(schema, rules, world) for world in all_worlds(schema)}
     assert sorted(places) == sorted(set(firsts.values()))
@@ -242,8 +242,8 @@ def test_a_simplified_list_has_only_rules_that_some_row_matches_first(found):
 
 
 @given(any_lists())
-def test_a_simplified_list_predicts_the_same_without_redundancy(found):
-    schema, rules, values = found
+def test_a_simplified_list_predicts_the_same_without_redundancy(example):
+    schema, rules, values = example
     short, places = simplified_list(schema, rules, values)
     kept, worlds = [values[place] for place in places], all_worlds(schema)
     expected = [values[first_place(schema, rules, world)] for world in worlds]
@@ -274,25 +274,25 @@ def test_a_simplified_list_predicts_the_same_without_redundancy(found):
 def test_rules_simplified_by_hand(rules, short):
     schema = schema_of(Integer(0, 9, (3, 5)), Boolean())
     literals = {str(literal): literal for literal in Candidates.of(schema, 1).literals}
-    found, _ = simplified_list(schema, [tuple(literals[text] for text in rule) for rule in rules])
-    assert [tuple(map(str, rule)) for rule in found] == short
+    result, _ = simplified_list(schema, [tuple(literals[text] for text in rule) for rule in rules])
+    assert [tuple(map(str, rule)) for rule in result] == short
 
 
 def test_a_rule_whose_rows_get_the_same_value_from_later_rules_is_left_out():
     schema = schema_of(Boolean(), Boolean())
-    one, other = (Literal(name, "true") for name in schema.names)
-    assert simplified_list(schema, [(one, other), (one,)], [1, 1, 0]) == (((one,),), (1, 2))
-    assert simplified_list(schema, [(one,), (other,)], [1, 0, 1]) == (((one,), (other,)), (0, 1, 2))
-    assert simplified_list(schema, [(one,), (other,)], [0, 1, 1]) == (((one,),), (0, 2))
+    item, other = (Literal(name, "true") for name in schema.names)
+    assert simplified_list(schema, [(item, other), (item,)], [1, 1, 0]) == (((item,),), (1, 2))
+    assert simplified_list(schema, [(item,), (other,)], [1, 0, 1]) == (((item,), (other,)), (0, 1, 2))
+    assert simplified_list(schema, [(item,), (other,)], [0, 1, 1]) == (((item,),), (0, 2))
 
 
 def test_a_last_rule_with_not_changes_places_with_the_default_rule():
     schema = schema_of(Boolean(), Boolean(missing="bin"))
-    one, other = (Literal(name, "true") for name in schema.names)
-    found = simplified_list(schema, [(other,), (Literal("x0", "false"),)], [1, 0, 1])
-    assert found == (((other,), (one,)), (0, 2, 1))
+    item, other = (Literal(name, "true") for name in schema.names)
+    result = simplified_list(schema, [(other,), (Literal("x0", "false"),)], [1, 0, 1])
+    assert result == (((other,), (item,)), (0, 2, 1))
     unknown = Literal("x1", "false")  # has no opposite: a missing value is neither
-    assert simplified_list(schema, [(one,), (unknown,)], [1, 0, 1]) == (((one,), (unknown,)), (0, 1, 2))
+    assert simplified_list(schema, [(item,), (unknown,)], [1, 0, 1]) == (((item,), (unknown,)), (0, 1, 2))
 
 
 def test_a_rule_that_contradicts_itself_is_not_reached():
@@ -306,8 +306,8 @@ def test_long_lists_over_many_attributes_take_little_time(size):
     """Each rule leaves something: what is left of a box is divided no further than to the first row that is free."""
     schema = schema_of(*[Boolean()] * size)
     rules = [rule for rule in Candidates.of(schema, 2) if len(rule) == 2 and rule[0].operator == rule[1].operator]
-    found, _ = simplified_list(schema, rules)
-    assert len(found) < len(rules)  # of three booleans two are alike: nothing is left to the default rule
+    result, _ = simplified_list(schema, rules)
+    assert len(result) < len(rules)  # of three booleans two are alike: nothing is left to the default rule
 
 
 def test_of_lists_that_nobody_can_read_some_rules_may_stay(monkeypatch):
@@ -319,6 +319,6 @@ def test_of_lists_that_nobody_can_read_some_rules_may_stay(monkeypatch):
         tuple(Literal(names[i], str(rng.choice(["true", "false"]))) for i in rng.choice(40, 3, replace=False))
         for _ in range(300)
     ]
-    found, places = simplified_list(schema, rules)
+    result, places = simplified_list(schema, rules)
     assert 100 < len(places) <= 301
-    assert len(found) == len(places) - 1
+    assert len(result) == len(places) - 1

@@ -37,14 +37,14 @@ def _one_key(monkeypatch):
 
 def check(learn, rows, more, source, epsilon=1):
     """Record on one table, replay on that with all rows of one person more, both ways."""
-    one, other = visits(rows), visits([*rows, *(("zoe", row) for row in more)])
-    for table, neighbour in ((one, other), (other, one)):
+    item, other = visits(rows), visits([*rows, *(("zoe", row) for row in more)])
+    for table, neighbour in ((item, other), (other, item)):
         recorder = Recorder(source)
-        found = learn(table, recorder)
+        result = learn(table, recorder)
         replayer = Replayer(recorder.trace, rows=UNIT.max_rows)
-        assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
+        assert released(learn(neighbour, replayer)) == released(result), "the neighbouring table changed the model"
         replayer.finish(epsilon)
-        charges = found.charges if isinstance(found, hr.Schema) else found.privacy_.charges
+        charges = result.charges if isinstance(result, hr.Schema) else result.privacy_.charges
         assert sum(charge.epsilon for charge in charges) == epsilon
         assert {charge.unit for charge in charges} == {UNIT}
 
@@ -96,8 +96,8 @@ def log_chances(rows, weight):
     errors = [sum(y != label for _, y in rows) for label in (0, 1)]
     errors += [sum(y != (right if x else left) for x, y in rows) for left, right in product((0, 1), repeat=2)]
     prior = [1 / 4] * 2 + [1 / 8] * 4
-    found = [log(p) - weight * e for p, e in zip(prior, errors, strict=True)]
-    return np.array(found) - log(sum(map(exp, found)))
+    result = [log(p) - weight * e for p, e in zip(prior, errors, strict=True)]
+    return np.array(result) - log(sum(map(exp, result)))
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
@@ -109,8 +109,8 @@ def test_log_probabilities_differ_by_at_most_epsilon_between_units(most):
     kinds, furthest = list(product((0, 1), repeat=2)), 0.0
     for others in ([], kinds, [(0, 0)] * 40, [(0, 0)] * 40 + [(1, 1)] * 40):
         for person in product(kinds, repeat=most):
-            one, other = (log_chances(rows, weight) for rows in (others, [*others, *person]))
-            furthest = max(furthest, np.abs(one - other).max())
+            item, other = (log_chances(rows, weight) for rows in (others, [*others, *person]))
+            furthest = max(furthest, np.abs(item - other).max())
     assert 0.7 < furthest <= 1
 
 
@@ -126,7 +126,7 @@ def test_a_seed_counts_the_same_rows_again_and_secure_noise_others():
 
     assert counts(0) == counts(0)
     tallies = [hr.Tally.count(table, "risk", schema).bins_and_counts()[1].sum(axis=1).tolist() for _ in range(10)]
-    assert len({tuple(one) for one in tallies}) > 1
+    assert len({tuple(item) for item in tallies}) > 1
 
 
 def test_the_budget_is_checked_and_charged_for_the_unit():

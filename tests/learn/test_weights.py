@@ -40,10 +40,10 @@ def test_the_draw_is_the_one_of_weighted_losses(tables, depth):
     @settings(max_examples=settings.default.max_examples // 3)
     @given(tables)
     def same(rows):
-        expected, found = by_definition(rows, weight_of_a_row(**parameters), depth=depth), by_fits(rows, **parameters)
-        assert found.keys() == expected.keys()
+        expected, result = by_definition(rows, weight_of_a_row(**parameters), depth=depth), by_fits(rows, **parameters)
+        assert result.keys() == expected.keys()
         for model, value in expected.items():
-            assert found[model] == pytest.approx(value, abs=1e-9)
+            assert result[model] == pytest.approx(value, abs=1e-9)
 
     same()
 
@@ -57,15 +57,15 @@ def test_a_weighted_row_changes_log_probabilities_by_its_share_of_epsilon(exampl
     @settings(max_examples=examples)
     @given(WEIGHED, st.sampled_from(KINDS), st.integers(0, STEPS), st.sampled_from(["errors", "mixed"]))
     def private(rows, row, steps, objective):
-        one, other = (by_definition(these, 1, objective) for these in (rows, [*rows, (row, steps)]))
-        loss = max(abs(np.log(one[model] / other[model])) for model in one)
+        item, other = (by_definition(these, 1, objective) for these in (rows, [*rows, (row, steps)]))
+        loss = max(abs(np.log(item[model] / other[model])) for model in item)
         assert loss <= steps / STEPS + 1e-9
         furthest.append(loss)
 
     private()
     clear = [((True, True, True), STEPS)] * 30 + [((False, True, False), STEPS)] * 30
-    one, other = (by_definition(these, 1) for these in (clear, [*clear, ((True, True, False), STEPS)]))
-    assert 0.9 < max(abs(np.log(one[model] / other[model])) for model in one) <= 1
+    item, other = (by_definition(these, 1) for these in (clear, [*clear, ((True, True, False), STEPS)]))
+    assert 0.9 < max(abs(np.log(item[model] / other[model])) for model in item) <= 1
     assert weight_of_a_row(max_depth=1) <= 1
 
 
@@ -86,17 +86,17 @@ def test_private_learners_do_the_same_with_a_weighted_row_more(examples, name):
             return type(estimator)(**made).fit(table, table["risk"])
 
         epsilon = parameters.get("epsilon", 1)
-        one, other = (
+        item, other = (
             frame([row for row, _ in these]).assign(w=np.array([weight for _, weight in these], dtype=float))
             for these in (rows, [*rows, (row, weight)])
         )
-        for table, neighbour in ((one, other), (other, one)):
+        for table, neighbour in ((item, other), (other, item)):
             recorder = Recorder(SecureNoise())
-            found = learn(table, recorder)
+            result = learn(table, recorder)
             replayer = Replayer(recorder.trace, rows=STEPS)
-            assert released(learn(neighbour, replayer)) == released(found), "the neighbouring table changed the model"
+            assert released(learn(neighbour, replayer)) == released(result), "the neighbouring table changed the model"
             replayer.finish(epsilon)
-            assert sum(charge.epsilon for charge in found.privacy_.charges) == epsilon
+            assert sum(charge.epsilon for charge in result.privacy_.charges) == epsilon
 
     same()
 
@@ -111,11 +111,11 @@ def test_draws_of_the_real_path_refute_no_more_than_epsilon(monkeypatch, steps):
         monkeypatch.setattr("hedgerow.learn.private_base.group_loss", lambda *loss: loss[:3])
         monkeypatch.setattr("hedgerow.privacy.gate.loss_of", lambda one, _: (one.epsilon, one.delta, one.rho))
     rows = [((True, False, True), STEPS)]
-    numbers, found = {}, []
+    numbers, result = {}, []
     for table in (table_of([]), table_of(rows)):
         trees = (estimator.fit(table, table.y).tree_ for _ in range(800))
-        found.append([numbers.setdefault(tuple(tree.predict(WORLDS).tolist()), len(numbers)) for tree in trees])
-    assert (refuted(*found, delta=0, alarm=1e-6).bound > 1) == (steps == 1)
+        result.append([numbers.setdefault(tuple(tree.predict(WORLDS).tolist()), len(numbers)) for tree in trees])
+    assert (refuted(*result, delta=0, alarm=1e-6).bound > 1) == (steps == 1)
 
 
 def test_a_row_is_counted_as_often_as_its_weight_has_steps():
@@ -123,8 +123,8 @@ def test_a_row_is_counted_as_often_as_its_weight_has_steps():
     repeated = pd.concat([table_of([(row, STEPS)] * steps) for row, steps in rows])
     plain = hr.Tally.count(repeated, "y", replace(TINY, weight=None))
     weighed = hr.Tally.count(table_of(rows), "y", TINY)
-    for one, other in zip(weighed.bins_and_counts(), plain.bins_and_counts(), strict=True):
-        assert one.tolist() == other.tolist()
+    for count, other in zip(weighed.bins_and_counts(), plain.bins_and_counts(), strict=True):
+        assert count.tolist() == other.tolist()
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_a_row_is_counted_as_often_as_its_weight_has_steps():
 )
 def test_weights_are_clipped_and_rounded_to_the_nearest_step(weights, steps):
     table = table_of([((True, True, True), 1)] * len(weights)).assign(w=weights)
-    found = hr.Tally.count(table, "y", TINY).total().tolist()
-    assert found == [0, sum(steps)]
+    result = hr.Tally.count(table, "y", TINY).total().tolist()
+    assert result == [0, sum(steps)]
     assert WEIGHT.encode(Frame.of(table)).tolist() == steps
 
 
@@ -152,9 +152,9 @@ def test_weights_are_clipped_and_rounded_to_the_nearest_step(weights, steps):
 )
 def test_weights_that_are_none_are_refused_and_not_quoted(change, error):
     table = table_of([(row, 2) for row in KINDS[:2]]).assign(**change)
-    with pytest.raises(DomainError, match=error) as found:
+    with pytest.raises(DomainError, match=error) as result:
         hr.Tally.count(table, "y", TINY)
-    assert "much" not in str(found.value)
+    assert "much" not in str(result.value)
 
 
 TABLE = table_of([(row, 1 + place % STEPS) for place, row in enumerate(KINDS * 30)])
@@ -242,9 +242,9 @@ def test_labels_follow_the_rules_of_a_greedy_list_that_are_left(monkeypatch):
         )
         return [clf.fit(rows, rows.y).predict(rows).tolist() for clf in made]
 
-    found, simplified = predicted(), plans.simplified_list
+    result, simplified = predicted(), plans.simplified_list
     monkeypatch.setattr(plans, "simplified_list", lambda schema, rules, *_: simplified(schema, rules))
-    assert found == predicted()
+    assert result == predicted()
 
 
 def test_numbers_are_weighed_too():
@@ -281,7 +281,7 @@ def test_what_counts_rows_as_one_refuses_a_schema_with_weights():
     oracle = hr.Oracle(TABLE[["a", "b"]], TABLE.y, hr.Budget(1), 1, classes=(False, True))
     with pytest.raises(ArgumentError, match="without a weight"):
         hr.MarginalLogisticClassifier(bins=TINY).fit(TABLE[["a", "b"]], oracle=oracle)
-    with pytest.raises(ArgumentError, match="a service counts each row as one"):
+    with pytest.raises(ArgumentError, match="weights of rows"):
         HostedDataset(TINY, FrameRows.of(TABLE, TABLE.y, replace(TINY, weight=None)))
     with pytest.raises(ArgumentError, match="a tally of weights"):
         hr.Tally.count(TABLE, "y", TINY).rows()
@@ -292,5 +292,5 @@ def test_weights_that_depend_on_other_rows_are_not_covered():
     yes, no = (True, True, True), (True, True, False)
     elsewhere = [(no, STEPS)] * 40
     four, five = [(yes, STEPS)] * 4, [*[(yes, 3)] * 4, (no, 3)]  # 4/5 of the largest is 3 steps of 4
-    one, other = (by_definition([*elsewhere, *rows], 1) for rows in (four, five))
-    assert max(abs(np.log(one[model] / other[model])) for model in one) > 1.7
+    item, other = (by_definition([*elsewhere, *rows], 1) for rows in (four, five))
+    assert max(abs(np.log(item[model] / other[model])) for model in item) > 1.7

@@ -33,11 +33,11 @@ def by_definition(rows, weight, objective="errors", depth=1):
     """Return the probability of each model by fact 3, a row of so many steps having that share of a row's loss."""
     space = Space.of_trees(replace(TINY, weight=None))
     prior = STOP_RULE.prior(Fraction(1, STEPS))  # a draw costs a step's share of ε
-    found = Models(space, depth, objective=objective, by_depth=prior)
+    result = Models(space, depth, objective=objective, by_depth=prior)
     counted = Table(TINY, tuple(((a, b), int(y), Fraction(steps, STEPS)) for (a, b, y), steps in rows))
     chances = defaultdict(float)
-    for model, value in found.log_probabilities(counted, weight).items():
-        chances[tuple(found.value_of(model, world) for world in all_worlds(TINY))] += float(value.exp())
+    for model, value in result.log_probabilities(counted, weight).items():
+        chances[tuple(result.value_of(model, world) for world in all_worlds(TINY))] += float(value.exp())
     return chances
 
 

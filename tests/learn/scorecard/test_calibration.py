@@ -16,27 +16,27 @@ def histogram(log_odds, shift, factor, rows=1e6, start=0.0):
 
 
 def test_each_bucket_has_a_total_inside_it():
-    found = midpoints(2.0)
+    result = midpoints(2.0)
     edges = np.array(EDGES) * 2
-    assert len(found) == len(edges) + 1
-    assert (np.searchsorted(edges, found) == np.arange(len(found))).all()
-    np.testing.assert_allclose(found, -found[::-1])  # the edges lie alike on both sides
+    assert len(result) == len(edges) + 1
+    assert (np.searchsorted(edges, result) == np.arange(len(result))).all()
+    np.testing.assert_allclose(result, -result[::-1])  # the edges lie alike on both sides
 
 
 @given(st.floats(-2, 2), st.floats(0.3, 5), st.floats(-3, 3))
 def test_a_known_shift_and_factor_are_found_again(shift, factor, start):
     odds = midpoints(2.0)
     misses, hits = histogram(odds, shift, factor, start=start)
-    found = calibrated(odds, misses, hits, 1.0, shift=True, start=start)
-    np.testing.assert_allclose(found, (shift, factor), atol=0.02, rtol=0.02)
+    result = calibrated(odds, misses, hits, 1.0, shift=True, start=start)
+    np.testing.assert_allclose(result, (shift, factor), atol=0.02, rtol=0.02)
 
 
 @given(st.floats(0.3, 5))
 def test_without_a_shift_the_factor_alone_is_found(factor):
     odds = midpoints(3.0)
-    found = calibrated(odds, *histogram(odds, 0, factor), 1.0, shift=False, start=0.0)
-    assert found[0] == 0
-    assert found[1] == pytest.approx(factor, rel=0.02)
+    result = calibrated(odds, *histogram(odds, 0, factor), 1.0, shift=False, start=0.0)
+    assert result[0] == 0
+    assert result[1] == pytest.approx(factor, rel=0.02)
 
 
 def test_where_noise_is_all_the_prior_stays():
@@ -75,6 +75,6 @@ COUNTS = st.lists(COUNT, min_size=len(EDGES) + 1, max_size=len(EDGES) + 1).map(l
 
 @given(COUNTS, COUNTS, st.sampled_from([1e-9, 1.0, 1e20]), st.booleans(), st.floats(0, 1e3))
 def test_whatever_is_released_the_shift_is_finite_and_the_factor_bounded(misses, hits, variance, shift, spread):
-    found = calibrated(midpoints(spread), misses, hits, variance, shift=shift, start=0.0)
-    assert np.isfinite(found).all()
-    assert 1 / 20 <= found[1] <= 20
+    result = calibrated(midpoints(spread), misses, hits, variance, shift=shift, start=0.0)
+    assert np.isfinite(result).all()
+    assert 1 / 20 <= result[1] <= 20

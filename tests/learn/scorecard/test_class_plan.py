@@ -117,9 +117,9 @@ def test_shares_of_a_gaussian_budget_add_up_on_every_path(way, epsilon, seed):
 def test_where_rho_is_added_up_the_card_has_one_charge():
     budget = hr.Budget(1, 1e-6, accounting="zcdp")
     (charge,) = fit("many rows", delta="0.000001", random_state=None, budget=budget).privacy_.charges
-    assert charge.purpose == "all counts, charged with the first: rows of each class"
+    assert (charge.query.code, charge.query["series"]) == ("class_totals", True)
     assert (charge.epsilon, charge.delta) == (1, Fraction(1, 10**6))
-    assert charge.mechanism.words.startswith("discrete Gaussian, 40 parts of 1000, sigma ")
+    assert (charge.mechanism.code, charge.mechanism["parts"]) == ("discrete_gaussian", 40)
 
 
 def wide(rows, d=40, unit=None):
@@ -149,8 +149,8 @@ def test_with_a_delta_the_first_count_and_a_series_for_the_rest_add_up(rows, mos
     assert isinstance(series[0], GumbelPeeling) == (most is not None)
     charged = [charge for charge in charges if charge.epsilon]
     assert [(charge.epsilon, charge.delta) for charge in charged] == [(Fraction(2, 25), 0), (Fraction(48, 25), delta)]
-    asked = "choice of 30 attributes" if most else "rows by bin and class of 40 attributes"
-    assert charged[1].purpose.endswith(f"charged with the first: {asked}")
+    assert charged[1].query.code == ("attribute_choices" if most else "histograms")
+    assert charged[1].query["series"]
     assert (budget.spent, budget.remaining_delta) == (2, 0)
 
 
@@ -207,18 +207,18 @@ def test_residuals_declare_what_a_row_can_move_them(way, changes):
     fit(way, epsilon=10, random_state=gaussian, delta=1e-6, budget=hr.Budget(10, 1e-6, accounting="zcdp"))
     assert [mechanism.sensitivity for mechanism, _, _ in pure.trace[2:6]] == [changes * STEPS] * 4
     asked_first = 3 if changes == 1 else 2  # of two classes, with a delta, after the weights
-    found = [mechanism.changes for mechanism, _, _ in gaussian.trace[asked_first : asked_first + 4]]
-    assert found == [changes * STEPS**2] * 4
+    result = [mechanism.changes for mechanism, _, _ in gaussian.trace[asked_first : asked_first + 4]]
+    assert result == [changes * STEPS**2] * 4
 
 
 def test_weights_declare_what_a_row_can_move_them():
     pure, gaussian = Recorder(SecureNoise()), Recorder(SecureNoise())
     fit("very many rows", random_state=pure)
     fit("very many rows", random_state=gaussian, delta=1e-6, budget=hr.Budget(2, 1e-6, accounting="zcdp"))
-    (one, _, _), (other, _, _) = pure.trace[2], gaussian.trace[2]
+    (laplace, _, _), (normal, _, _) = pure.trace[2], gaussian.trace[2]
     most = {k: int(0.45 * k * STEPS * FEATURE**2) * IN_PART for k in (4, 2)}
-    assert (one.sensitivity, one.each, one.epsilon) == (most[4], None, Fraction(2) * 50 / 1000)
-    assert (other.changes, other.parts) == (most[2] ** 2, 50)  # the root of four
+    assert (laplace.sensitivity, laplace.each, laplace.epsilon) == (most[4], None, Fraction(2) * 50 / 1000)
+    assert (normal.changes, normal.parts) == (most[2] ** 2, 50)  # the root of four
 
 
 @pytest.mark.parametrize("rows", [2**30, 2**40])
@@ -227,7 +227,7 @@ def test_weights_are_asked_for_where_their_sums_fit_in_64_bits(rows):
     bins = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     counts = np.array([[3, 1], [1, 1], [1, 2], [1, 3]]) * (rows // 13)
     card = hr.PrivateScorecardClassifier(1, random_state=0).fit_tally(hr.Tally(schema, bins, counts)).privacy_
-    assert any(WEIGHED in charge.purpose for charge in card.charges) == (rows < class_plan.MOST_ROWS_TO_WEIGH)
+    assert any(charge.query.code == WEIGHED for charge in card.charges) == (rows < class_plan.MOST_ROWS_TO_WEIGH)
     assert sum(charge.epsilon for charge in card.charges) == 1
     most = STEPS // 4 * IN_PART * (8 * FEATURE) ** 2, FEATURE * STEPS * IN_PART * 8 * FEATURE
     assert 2 * max(most) * class_plan.MOST_ROWS_TO_WEIGH < 2**63
@@ -246,8 +246,8 @@ def test_eight_passes_estimate_log_odds_of_highly_correlated_attributes():
     labels = (rng.random(20_000) < 1 / (1 + np.exp(3 - 1.5 * sum(copies)))).astype(int)
     tally = hr.Tally(schema, np.column_stack(copies), np.eye(2, dtype=int)[labels])
     card = hr.PrivateScorecardClassifier(1000, points=1000, random_state=0).fit_tally(tally).scorecard_
-    found = [float(part.points[1][0] - part.points[0][0]) * card.unit for part in card.parts]
-    np.testing.assert_allclose(found, 1.5, atol=0.15)
+    result = [float(part.points[1][0] - part.points[0][0]) * card.unit for part in card.parts]
+    np.testing.assert_allclose(result, 1.5, atol=0.15)
 
 
 KINDS = hr.Schema({name: hr.Categorical(tuple("12345")) for name in "abc"}, CLASSES[2])
@@ -299,12 +299,12 @@ def test_passes_of_residuals_take_the_prior_of_this_unit(monkeypatch):
     ("way", "expected"), [("enough to calibrate", 2 / 3), ("many rows", 2 / 3), ("very many rows", 1)]
 )
 def test_calibration_expects_a_factor_of_1_after_two_passes(way, expected, monkeypatch):
-    found, calibrated = [], class_plan.calibrated
+    result, calibrated = [], class_plan.calibrated
     monkeypatch.setattr(
-        class_plan, "calibrated", lambda *given, **more: found.append(more["expected"]) or calibrated(*given, **more)
+        class_plan, "calibrated", lambda *given, **more: result.append(more["expected"]) or calibrated(*given, **more)
     )
     fit(way)
-    assert found == [expected]
+    assert result == [expected]
 
 
 def of_three_classes(n, schema, spread, first=0.0, seed=0):
@@ -324,9 +324,9 @@ def test_passes_without_noise_reach_the_penalised_optimum_of_three_classes(monke
     tally = of_three_classes(200, schema, 1.0, first=2.5)
     card = hr.PrivateScorecardClassifier(1e6, points=1000, random_state=0).fit_tally(tally).scorecard_
     fitted = Regression(schema, *tally.bins_and_counts()).fit(range(3), 0.15**2)
-    found = centred([np.array(part.points[:6]) * card.unit for part in card.parts])
+    result = centred([np.array(part.points[:6]) * card.unit for part in card.parts])
     expected = centred([fitted.values[place][:6] for place in range(3)])
-    assert np.linalg.norm(found - expected) < 0.1 * np.linalg.norm(expected)
+    assert np.linalg.norm(result - expected) < 0.1 * np.linalg.norm(expected)
 
 
 def centred(parts):

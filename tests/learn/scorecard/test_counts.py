@@ -47,12 +47,12 @@ def by_row(rows, schema=SCHEMA):
 
 def values(draw, columns=None, elements=FLOATS, kind=float):
     """Draw log-odds or points by bin of some attributes."""
-    found = {}
+    result = {}
     for i in draw(CHOSEN):
         shape = (SIZES[i],) if columns is None else (SIZES[i], columns)
         size = int(np.prod(shape))
-        found[i] = np.array(draw(st.lists(elements, min_size=size, max_size=size)), dtype=kind).reshape(shape)
-    return found
+        result[i] = np.array(draw(st.lists(elements, min_size=size, max_size=size)), dtype=kind).reshape(shape)
+    return result
 
 
 def both(rows, row, query, schema=SCHEMA):
@@ -82,12 +82,12 @@ SHARES = st.lists(st.floats(0.01, 1), min_size=3, max_size=3).map(np.array).map(
 @given(ROWS, SHARES)
 def test_associations_are_the_distances_of_bins_from_the_shares(rows, shares):
     encoded = list(by_row(rows))
-    for i, found in enumerate(associations(tally(rows), shares)):
+    for i, result in enumerate(associations(tally(rows), shares)):
         exact = 0
         for b in range(SIZES[i]):
             labels = [label for bins, label in encoded if bins[i] == b]
             exact += sum(abs(STEPS * labels.count(c) - int(shares[c]) * len(labels)) for c in range(3))
-        assert found == exact
+        assert result == exact
 
 
 @given(ROWS, ROW, SHARES)
@@ -108,18 +108,18 @@ def test_associations_reach_their_sensitivity_and_move_either_way():
 @pytest.mark.claim("are not negative and add up to m")
 def test_shares_in_steps_are_nonnegative_and_add_up_for_many_classes(shares):
     """Rounded one by one, 400 equal shares add up to 1200 steps: what is too much cannot come off one of them."""
-    found = in_steps(np.array(shares))
-    assert found.min() >= 0
-    assert found.sum() == STEPS
-    assert np.abs(found - STEPS * np.array(shares) / np.sum(shares)).max() <= 1 + 1e-9
+    result = in_steps(np.array(shares))
+    assert result.min() >= 0
+    assert result.sum() == STEPS
+    assert np.abs(result - STEPS * np.array(shares) / np.sum(shares)).max() <= 1 + 1e-9
 
 
 @given(st.lists(st.floats(1e-6, 1), min_size=3, max_size=2500), st.data())
 def test_a_row_of_any_class_is_within_twice_the_steps_of_the_shares(shares, data):
-    found = in_steps(np.array(shares))
-    label = data.draw(st.integers(0, len(found) - 1))
-    row = STEPS * (np.arange(len(found)) == label)
-    assert np.abs(row - found).sum() == 2 * (STEPS - found[label]) <= 2 * STEPS
+    result = in_steps(np.array(shares))
+    label = data.draw(st.integers(0, len(result) - 1))
+    row = STEPS * (np.arange(len(result)) == label)
+    assert np.abs(row - result).sum() == 2 * (STEPS - result[label]) <= 2 * STEPS
 
 
 def residuals(table, attribute, base, log_odds):
@@ -171,19 +171,19 @@ def test_residuals_by_feature_are_the_rows_one_by_one_in_whole_numbers(rows, bas
         with np.errstate(all="ignore"):
             p = STEPS * label - int(residuals(tally([row], TWO), 0, base, log_odds)[bins[0]])
         z = [int(in_features(each, 1.0)[bins[i]]) for i, each in features.items()]
-        found = [FEATURE * (STEPS * label - p) * one for one in z]
-        found += [p * (STEPS - p) // STEPS * z[i] * z[j] for i in range(k) for j in range(i, k)]
+        result = [FEATURE * (STEPS * label - p) * item for item in z]
+        result += [p * (STEPS - p) // STEPS * z[i] * z[j] for i in range(k) for j in range(i, k)]
         part = IN_PART
         while part and (
-            sum(map(abs, found)) * part > most * IN_PART
+            sum(map(abs, result)) * part > most * IN_PART
             if pure
-            else sum(one * one for one in found) * part**2 > (most * IN_PART) ** 2
+            else sum(item * item for item in result) * part**2 > (most * IN_PART) ** 2
         ):
             part -= 1
         if not pure and part:  # the root is rounded up by at most one
-            size = sum(one * one for one in found) ** 0.5
+            size = sum(item * item for item in result) ** 0.5
             part = min(most * IN_PART // (int(size) + 1), IN_PART)
-        expected = expected + np.array(found) * part
+        expected = expected + np.array(result) * part
     with np.errstate(all="ignore"):
         answer = by_feature(tally(rows, TWO), base, log_odds, features, most, pure)
     assert answer.tolist() == (expected if rows else np.zeros(k + k * (k + 1) // 2)).tolist()
@@ -235,8 +235,8 @@ def test_a_row_changes_every_later_answer_by_at_most_its_sensitivity(rows, row, 
 
 
 def test_log_odds_in_whole_numbers_are_the_nearest_and_bounded():
-    found = whole_log_odds(np.array([0.1, -np.inf, 1e308, np.nan, -3.0]))
-    assert found.tolist() == [round(0.1 * GRID), -100 * GRID, 100 * GRID, 0, -3 * GRID]
+    result = whole_log_odds(np.array([0.1, -np.inf, 1e308, np.nan, -3.0]))
+    assert result.tolist() == [round(0.1 * GRID), -100 * GRID, 100 * GRID, 0, -3 * GRID]
 
 
 @pytest.mark.claim("so infinity and NaN cannot occur")
@@ -249,11 +249,11 @@ def test_every_chance_there_is_keeps_to_the_sensitivity_of_residuals():
         odds = np.log(chances / (STEPS - chances))  # those of 0 and of 1 are infinite
     for label in (0, 1):
         table = hr.Tally(schema, chances[:, None], np.tile(np.eye(2, dtype=int)[label], (STEPS + 1, 1)))
-        found, variances = residuals(table, 0, 0.0, {0: odds}).reshape(2, -1)
-        assert (found == STEPS * label - chances).all()
+        result, variances = residuals(table, 0, 0.0, {0: odds}).reshape(2, -1)
+        assert (result == STEPS * label - chances).all()
         assert (variances == chances * (STEPS - chances) // STEPS).all()
-        assert (np.abs(found) + variances).max() == STEPS
-        assert (found**2 + variances**2).max() == STEPS**2
+        assert (np.abs(result) + variances).max() == STEPS
+        assert (result**2 + variances**2).max() == STEPS**2
 
 
 def test_the_residual_of_a_row_does_not_depend_on_the_number_of_rows():
@@ -267,7 +267,7 @@ def test_the_residual_of_a_row_does_not_depend_on_the_number_of_rows():
         whole = residuals(hr.Tally(schema, bins, np.eye(2, dtype=int)[rng.integers(0, 2, n)]), 0, 0.0, odds)
         variances = whole.reshape(2, -1)[1]
         alone = [
-            residuals(hr.Tally(schema, one[None], np.array([[1, 0]])), 0, 0.0, odds).reshape(2, -1)[1] for one in bins
+            residuals(hr.Tally(schema, bin_[None], np.array([[1, 0]])), 0, 0.0, odds).reshape(2, -1)[1] for bin_ in bins
         ]
         assert (variances == np.sum(alone, axis=0)).all()
 
@@ -281,7 +281,7 @@ def residuals_by_class(table, attribute, base, log_odds):
 def exactly_by_class(base, log_odds, bins, label):
     """Return the residuals of a row, its chances rounded so that their ends are the nearest whole numbers of steps."""
     odds = [start + sum(float(each[bins[i]][c]) for i, each in log_odds.items()) for c, start in enumerate(base)]
-    weights = [np.exp(one - max(odds)) for one in odds]
+    weights = [np.exp(odd - max(odds)) for odd in odds]
     ends = [round(STEPS * sum(weights[:c]) / sum(weights)) for c in range(len(odds) + 1)]
     return [STEPS * (c == label) - (ends[c + 1] - ends[c]) for c in range(len(odds))]
 
@@ -295,9 +295,9 @@ def test_residuals_by_class_are_the_rows_one_by_one(rows, attribute, base, data)
     expected = np.zeros((SIZES[attribute], 3))
     for bins, label in by_row(rows):
         expected[bins[attribute]] += exactly_by_class(base, log_odds, bins, label)
-    found = residuals_by_class(tally(rows), attribute, base, log_odds)
-    np.testing.assert_allclose(found, expected.ravel(), atol=len(rows))
-    assert not found.reshape(-1, 3).sum(axis=1).any()
+    result = residuals_by_class(tally(rows), attribute, base, log_odds)
+    np.testing.assert_allclose(result, expected.ravel(), atol=len(rows))
+    assert not result.reshape(-1, 3).sum(axis=1).any()
 
 
 @given(ROWS, ROW, st.integers(0, 3), BASES, st.data())
@@ -327,8 +327,8 @@ def test_a_row_adds_its_own_residuals_to_every_later_answer_by_class(rows, row, 
 def test_residuals_by_class_reach_their_sensitivity():
     row = {"smoker": True, "sex": "F", "age": 40, "dose": 0.3, "risk": "low"}
     sure = {0: np.array([[90, 0, 0]] * SIZES[0])}
-    found = residuals_by_class(tally([row]), 0, [0.0] * 3, sure)
-    assert sorted(found.tolist()) == [-STEPS, *[0] * (len(found) - 2), STEPS]
+    result = residuals_by_class(tally([row]), 0, [0.0] * 3, sure)
+    assert sorted(result.tolist()) == [-STEPS, *[0] * (len(result) - 2), STEPS]
 
 
 @pytest.mark.parametrize("classes", [3, 7, 400])
@@ -344,12 +344,12 @@ def test_residuals_of_many_classes_do_not_depend_on_the_number_of_rows(classes):
             odds = {0: np.log(shares)}
             bins, held = rng.choice(100, size=(n, 1), replace=False), np.eye(classes, dtype=int)
             labels = rng.integers(0, classes, n)
-            found = residuals_by_class(hr.Tally(schema, bins, held[labels]), 0, np.zeros(classes), odds)
-            for place, one in zip(bins, labels, strict=True):
-                alone = residuals_by_class(hr.Tally(schema, place[None], held[[one]]), 0, np.zeros(classes), odds)
-                found -= alone
+            result = residuals_by_class(hr.Tally(schema, bins, held[labels]), 0, np.zeros(classes), odds)
+            for place, item in zip(bins, labels, strict=True):
+                alone = residuals_by_class(hr.Tally(schema, place[None], held[[item]]), 0, np.zeros(classes), odds)
+                result -= alone
                 assert np.abs(alone).sum() <= 2 * STEPS
-        assert not found.any()
+        assert not result.any()
 
 
 EDGES = st.lists(st.integers(-50, 50), min_size=1, max_size=12).map(sorted).map(np.array)
@@ -383,7 +383,7 @@ def test_one_row_more_adds_one_to_one_count_of_totals(rows, row, edges, data):
     change = both(rows, row, lambda table: leads(table, np.zeros(3, dtype=np.int64), points, edges))
     assert sorted(change.tolist()) == [0] * (len(change) - 1) + [1]
     if row["risk"] != "mid":
-        rows, points = [one for one in rows if one["risk"] != "mid"], {i: each[:, 0] for i, each in points.items()}
+        rows, points = [item for item in rows if item["risk"] != "mid"], {i: each[:, 0] for i, each in points.items()}
         change = both(rows, row, lambda table: outcomes(table, points, edges), TWO)
         assert sorted(change.tolist()) == [0] * (len(change) - 1) + [1]
 

@@ -20,21 +20,21 @@ def loss_of(card, regression):
     return log_loss(odds.log_odds(regression.bins), regression.counts) / regression.counts.sum()
 
 
-def plainly(found, points):
+def plainly(log_odds, points):
     """Return log-odds rounded to the nearest point, the largest being `points`."""
-    unit = max(np.abs(each).max() for each in found.values.values()) / points
+    unit = max(np.abs(each).max() for each in log_odds.values.values()) / points
     return LogOdds(
-        np.rint(found.base / unit) * unit, {i: np.rint(each / unit) * unit for i, each in found.values.items()}
+        np.rint(log_odds.base / unit) * unit, {i: np.rint(each / unit) * unit for i, each in log_odds.values.items()}
     )
 
 
 def test_centred_log_odds_are_0_on_average_and_their_sums_are_the_same():
     for case in ((patients(500), "ill", PATIENTS), (people(), "risk", SCHEMA)):
-        found, regression = fitted(*case)
+        result, regression = fitted(*case)
         before = regression.fit(range(len(case[2])), 1.0)
-        np.testing.assert_allclose(found.log_odds(regression.bins), before.log_odds(regression.bins), atol=1e-9)
+        np.testing.assert_allclose(result.log_odds(regression.bins), before.log_odds(regression.bins), atol=1e-9)
         rows = regression.counts.sum(axis=1)
-        for i, each in found.values.items():
+        for i, each in result.values.items():
             np.testing.assert_allclose(rows @ each[regression.bins[:, i]] / rows.sum(), 0, atol=1e-9)
 
 
@@ -44,18 +44,18 @@ def test_centred_log_odds_are_0_on_average_and_their_sums_are_the_same():
 )
 def test_little_of_the_log_loss_is_lost(points, lost):
     for case in ((patients(5000), "ill", PATIENTS), (people(3000), "risk", SCHEMA)):
-        found, regression = fitted(*case)
-        card = whole, _, _ = rounded_card(found, regression, points, {})
+        result, regression = fitted(*case)
+        card = whole, _, _ = rounded_card(result, regression, points, {})
         assert max(np.abs(each).max() for each in whole.values()) <= points
-        before = log_loss(found.log_odds(regression.bins), regression.counts) / regression.counts.sum()
+        before = log_loss(result.log_odds(regression.bins), regression.counts) / regression.counts.sum()
         assert loss_of(card, regression) < before + lost
 
 
 def test_rounded_well_is_better_than_to_the_nearest_point():
     mine, nearest = [], []
     for seed in range(20):
-        found, regression = fitted(patients(1000, seed), "ill", PATIENTS)
-        mine.append(loss_of(rounded_card(found, regression, 3, {}), regression))
-        odds = plainly(found, 3).log_odds(regression.bins)
+        result, regression = fitted(patients(1000, seed), "ill", PATIENTS)
+        mine.append(loss_of(rounded_card(result, regression, 3, {}), regression))
+        odds = plainly(result, 3).log_odds(regression.bins)
         nearest.append(log_loss(odds, regression.counts) / regression.counts.sum())
     assert np.mean(mine) < np.mean(nearest) - 0.005

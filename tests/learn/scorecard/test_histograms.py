@@ -42,7 +42,9 @@ def fitted(kind, tally, **parameters):
     estimator = hr.PrivateScorecardRegressor if kind == "number" else hr.PrivateScorecardClassifier
     clf = estimator(**{"epsilon": 30, "random_state": recorder, **parameters}).fit_tally(tally)
     charges = clf.privacy_.charges
-    return clf, [one for one, charge in zip(recorder.trace, charges, strict=True) if charge.query.code == "histograms"]
+    return clf, [
+        item for item, charge in zip(recorder.trace, charges, strict=True) if charge.query.code == "histograms"
+    ]
 
 
 def row_of(kind):
@@ -57,7 +59,7 @@ def test_attributes_share_noise_in_public_groups_that_split_epsilon(kind):
     sizes, row = [attribute.n_bins for _, attribute in tally.schema.attributes], row_of(kind)
     shared = [group for group in attribute_groups(sizes) if len(group) > 1]
     *of_groups, (alone, _, _) = releases
-    assert [mechanism.sizes for mechanism, _, _ in of_groups] == [tuple(sizes[i] for i in one) for one in shared]
+    assert [mechanism.sizes for mechanism, _, _ in of_groups] == [tuple(sizes[i] for i in item) for item in shared]
     assert {mechanism.sensitivity for mechanism, _, _ in of_groups} == {row}
     others = len(sizes) - sum(map(len, shared))
     assert isinstance(alone, DiscreteLaplace)
@@ -86,11 +88,11 @@ def test_a_row_changes_each_histogram_by_the_declared_sensitivity(kind, most):
 @pytest.mark.parametrize("kind", TARGETS)
 def test_counts_are_released_histograms_shifted_to_the_mean_class_totals(kind, monkeypatch):
     """Reference: each release taken apart attribute by attribute, and each class total weighed by its variance."""
-    found, part = {}, Fit._part
+    result, part = {}, Fit._part
     monkeypatch.setattr(
         Fit,
         "_part",
-        lambda fit, place, counts, *noise: found.update({place: (counts, *noise)}) or part(fit, place, counts, *noise),
+        lambda fit, place, counts, *noise: result.update({place: (counts, *noise)}) or part(fit, place, counts, *noise),
     )
     tally, row = table(kind), row_of(kind)
     clf, releases = fitted(kind, tally)
@@ -112,14 +114,14 @@ def test_counts_are_released_histograms_shifted_to_the_mean_class_totals(kind, m
         of_group = [sizes[place] for place in group]
         variances |= dict(zip(group, histogram_variances(mechanism, of_group), strict=True))
     weights = np.array([1 / variance for _, variance in totals])
-    for place, (counts, variance, noise) in found.items():
+    for place, (counts, variance, noise) in result.items():
         own = tables[place].sum(axis=0)
         agreed = counts.sum(axis=0)
         assert counts == pytest.approx(tables[place] + (agreed - own) / sizes[place])
         assert variance == pytest.approx(variances[place] / row**2)
         of_bin, of_total = k * (1 - 1 / sizes[place]) * variance, k / weights.sum() / sizes[place] ** 2
         assert of_bin < noise**2 < of_bin + of_total  # another release of the totals lowers the noise on their mean
-    assert len({tuple(np.round(counts.sum(axis=0), 6)) for counts, *_ in found.values()}) == 1
+    assert len({tuple(np.round(counts.sum(axis=0), 6)) for counts, *_ in result.values()}) == 1
     of_histograms = weights @ np.array([total for total, _ in totals]) / weights.sum()
     first = clf.privacy_.charges[0].epsilon  # of another release of the totals, which has more noise
     assert np.abs(agreed - of_histograms).max() < 12 * 1.6 * k / float(first)
@@ -140,9 +142,9 @@ def test_noise_is_not_shared_with_a_delta_or_where_a_budget_adds_up_rho(kind):
 
 def test_the_card_lists_a_charge_for_each_group_and_the_largest_rho():
     charges = [
-        one
-        for one in fitted("two classes", table("two classes"))[0].privacy_.charges
-        if "by bin and class" in one.purpose
+        item
+        for item in fitted("two classes", table("two classes"))[0].privacy_.charges
+        if "by bin and class" in item.purpose
     ]
     assert [charge.purpose for charge in charges] == [
         "rows by bin and class of 7 attributes",
@@ -197,13 +199,13 @@ def test_log_odds_of_a_histogram_are_the_posterior_mode(variance):
     fit = ClassFit(of_plan, None, None)  # type: ignore[arg-type]
     fit._shares = np.array([0.6, 0.4])
     own, released, prior = np.array([0.0, 30.0, 190.0]), np.array([500.0, 60.0, 200.0]), np.eye(3) / 4
-    found, evidence = fit._by_histogram(0.4, own, released, variance, [prior], 0.0)
-    chances = expit(logit(0.4) + found.values)
+    result, evidence = fit._by_histogram(0.4, own, released, variance, [prior], 0.0)
+    chances = expit(logit(0.4) + result.values)
     slopes, noise = released * chances * (1 - chances), variance * ((1 - chances) ** 2 + chances**2)
     score = (own - chances * released) * slopes / (slopes + noise)
-    np.testing.assert_allclose(score[0], (2 * prior @ found.values)[0], rtol=1e-2)
+    np.testing.assert_allclose(score[0], (2 * prior @ result.values)[0], rtol=1e-2)
     np.testing.assert_allclose(evidence.information[0], (slopes**2 / noise)[0], rtol=0.05)
-    assert (np.abs(found.values[1:]) > np.abs(logit(own / released) - logit(0.4))[1:] * 0.9).all()
+    assert (np.abs(result.values[1:]) > np.abs(logit(own / released) - logit(0.4))[1:] * 0.9).all()
 
 
 def test_a_category_without_rows_of_a_class_says_more_than_any_share_of_it():

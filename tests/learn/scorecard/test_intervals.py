@@ -64,8 +64,8 @@ def distances(loud: Scorecard, quiet: Scorecard) -> Iterator[tuple[float, float]
 @pytest.mark.statistics
 @pytest.mark.parametrize(("table", "epsilon"), [("german", 0.5), ("german", 2), ("compas_binary", 0.3)])
 def test_intervals_cover_the_points_without_noise(table: str, epsilon: float) -> None:
-    found = np.array([pair for cards in fits(hr.datasets.load(table), epsilon, 12) for pair in distances(*cards)])
-    ratios = found[:, 0] / found[:, 1]
+    result = np.array([pair for cards in fits(hr.datasets.load(table), epsilon, 12) for pair in distances(*cards)])
+    ratios = result[:, 0] / result[:, 1]
     assert len(ratios) > 100
     assert np.mean(ratios <= 1.96) >= 0.93
     assert np.mean(ratios <= 1.96 * 0.5) < 0.93  # intervals that are much too short fail
@@ -101,5 +101,5 @@ def test_the_covariance_of_differences_from_noiseless_values_is_exact() -> None:
     expected = apart @ (covariance + sampling) @ apart.T + with_noise @ of_noise @ with_noise.T
     sums = rng.normal(size=4)
     by_evidence = Evidence.of(np.zeros(4), sums, slopes, noise).smoothed(spreads / slopes**2, prior)
-    for found in (by_evidence, smoothed(sums, slopes, spreads, noise, [prior])):
-        np.testing.assert_allclose(found.gap, expected, atol=1e-12)
+    for result in (by_evidence, smoothed(sums, slopes, spreads, noise, [prior])):
+        np.testing.assert_allclose(result.gap, expected, atol=1e-12)

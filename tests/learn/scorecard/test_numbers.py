@@ -85,9 +85,9 @@ def test_moments_are_those_of_the_rows_one_by_one(rows):
     expected = np.zeros(3, dtype=int)
     for _, k in by_row(rows):
         expected += [k * k, 2 * k * (n - k), (n - k) ** 2]
-    found = moments(tally(rows)).tolist()
-    assert found == expected.tolist()
-    assert sum(found) == n * n * len(rows)
+    result = moments(tally(rows)).tolist()
+    assert result == expected.tolist()
+    assert sum(result) == n * n * len(rows)
 
 
 @given(ROWS, ROW, st.lists(st.integers(0, 2), min_size=1, unique=True))
@@ -120,8 +120,8 @@ def test_one_row_more_moves_an_association_by_at_most_its_sensitivity(rows, row,
 
 
 def test_an_association_reaches_its_sensitivity():
-    found = associations(between_ends(tally([(0, True, "x", 5.0)])), np.array([STEPS, 0]))
-    assert found.tolist() == [2 * STEPS * (LEVELS - 1)] * 3
+    result = associations(between_ends(tally([(0, True, "x", 5.0)])), np.array([STEPS, 0]))
+    assert result.tolist() == [2 * STEPS * (LEVELS - 1)] * 3
 
 
 def residual(base, values, bins, level):
@@ -141,8 +141,8 @@ def test_residuals_are_the_rows_one_by_one(rows, attribute, base, values, bound)
     changes = {i: whole_log_odds(each) for i, each in values.items()}
     kept = NumberResiduals(tally(rows), np.array([base]))
     assert abs(int(kept.sizes(changes)[0]) - size) <= len(rows)  # of two nearest whole numbers either
-    found = kept.by_bin_within(attribute, {}, bound)
-    assert np.abs(found - expected).max(initial=0) <= len(rows)
+    result = kept.by_bin_within(attribute, {}, bound)
+    assert np.abs(result - expected).max(initial=0) <= len(rows)
 
 
 @settings(max_examples=3 * settings.default.max_examples)
@@ -221,8 +221,8 @@ def test_six_passes_find_the_values_of_attributes_that_say_nearly_the_same():
     data = pd.DataFrame({name: np.where(rng.random(20_000) < 0.1, ~cause, cause) for name in "abcd"})
     data["y"] = data[list("abcd")].sum(axis=1) - 2 + rng.normal(size=20_000)
     schema = hr.Schema({name: hr.Boolean() for name in "abcd"}, hr.Number("y", -8, 8))
-    found = fit(data, 1000.0, schema=schema, points=1000).scorecard_
-    worth = [float(part.points[1][0] - part.points[0][0]) * found.unit for part in found.parts]
+    result = fit(data, 1000.0, schema=schema, points=1000).scorecard_
+    worth = [float(part.points[1][0] - part.points[0][0]) * result.unit for part in result.parts]
     np.testing.assert_allclose(worth, 1.0, atol=0.13)
 
 
@@ -267,13 +267,13 @@ def test_scorecards_of_numbers_do_the_same_on_neighbouring_tables(more, examples
 def check(more, rows, row, seed=1, levels=LEVELS):
     schema = hr.Schema(ATTRIBUTES, hr.Number("y", -5, 5, levels))
     parameters = {"epsilon": 1, "schema": schema, **more}
-    for one, other in ((rows, [*rows, row]), ([*rows, row], rows)):
+    for table, neighbour in ((rows, [*rows, row]), ([*rows, row], rows)):
         recorder = Recorder(noise_source(np.random.default_rng(seed)))
-        found = fit(frame_of(one), **parameters, random_state=recorder)
+        result = fit(frame_of(table), **parameters, random_state=recorder)
         assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == parameters["epsilon"]
         replayer = Replayer(recorder.trace)
-        again = fit(frame_of(other), **parameters, random_state=replayer)
-        assert again.scorecard_._structure() == found.scorecard_._structure(), (
+        again = fit(frame_of(neighbour), **parameters, random_state=replayer)
+        assert again.scorecard_._structure() == result.scorecard_._structure(), (
             "the neighbouring table changed the model"
         )
         replayer.finish(parameters["epsilon"])
@@ -343,9 +343,9 @@ def test_less_epsilon_has_a_larger_error():
 @given(st.floats(0.05, 50), st.integers(1, 1000), st.sampled_from([None, 1e-6]), st.integers(0, 2**31 - 1))
 def test_points_are_whole_and_at_most_what_is_asked(epsilon, points, delta, seed):
     model = fit(stays(300), epsilon, points=points, delta=delta, random_state=seed, monotone={"a": "increasing"})
-    assert all(abs(one) <= points for part in model.scorecard_.parts for (one,) in part.points)
-    found = {part.attribute: np.array(part.points)[:, 0] for part in model.scorecard_.parts}
-    assert (np.diff(found.get("a", np.zeros(3))[:3]) >= 0).all()
+    assert all(abs(value) <= points for part in model.scorecard_.parts for (value,) in part.points)
+    result = {part.attribute: np.array(part.points)[:, 0] for part in model.scorecard_.parts}
+    assert (np.diff(result.get("a", np.zeros(3))[:3]) >= 0).all()
     assert float(f"{model.scorecard_.unit:.1e}") == model.scorecard_.unit
     assert model.predict(stays(50)).min() >= -5
     assert model.predict(stays(50)).max() <= 5
@@ -353,10 +353,10 @@ def test_points_are_whole_and_at_most_what_is_asked(epsilon, points, delta, seed
 
 @given(st.floats(1e-300, 1e300))
 def test_a_point_is_worth_a_number_of_two_digits_which_is_no_smaller(unit):
-    found = rounded_up(unit)
-    assert unit <= found * (1 + 1e-15)  # two digits are seldom a float64
-    assert found <= unit * 1.1
-    assert float(f"{found:.1e}") == found
+    result = rounded_up(unit)
+    assert unit <= result * (1 + 1e-15)  # two digits are seldom a float64
+    assert result <= unit * 1.1
+    assert float(f"{result:.1e}") == result
 
 
 def test_less_is_smoother():
@@ -410,15 +410,15 @@ def test_scorecards_of_numbers_do_the_same_with_a_person_more(more, examples, mo
         st.integers(0, 2**32 - 1),
     )
     def same(rows, person, seed):
-        one, other = visits(rows), visits([*rows, *(("zoe", row) for row in person)])
-        for table, neighbour in ((one, other), (other, one)):
+        few, many = visits(rows), visits([*rows, *(("zoe", row) for row in person)])
+        for table, neighbour in ((few, many), (many, few)):
             recorder = Recorder(noise_source(np.random.default_rng(seed)))
-            found = fit(table, **parameters, random_state=recorder)
+            result = fit(table, **parameters, random_state=recorder)
             replayer = Replayer(recorder.trace, rows=unit.max_rows)
             again = fit(neighbour, **parameters, random_state=replayer)
-            assert again.scorecard_._structure() == found.scorecard_._structure()
+            assert again.scorecard_._structure() == result.scorecard_._structure()
             replayer.finish(parameters["epsilon"])
-            charges = found.privacy_.charges
+            charges = result.privacy_.charges
             assert sum(charge.epsilon for charge in charges) == parameters["epsilon"]
             assert {charge.unit for charge in charges} == {unit}
 

@@ -60,20 +60,20 @@ def test_monotone_log_odds_are_the_nearest_ones_and_other_bins_stay(part, data):
     for direction, sign in (("increasing", 1), ("decreasing", -1)):
         part.values[:, 0] = before
         part.make_monotone(direction, n)
-        found = part.values[:, 0]
-        assert (np.diff(found[:n]) * sign >= 0).all()
-        np.testing.assert_allclose(found[:n], sign * np.array(pooled(sign * before[:n], weights)), atol=1e-9)
-        assert found[n:].tolist() == before[n:].tolist()
+        result = part.values[:, 0]
+        assert (np.diff(result[:n]) * sign >= 0).all()
+        np.testing.assert_allclose(result[:n], sign * np.array(pooled(sign * before[:n], weights)), atol=1e-9)
+        assert result[n:].tolist() == before[n:].tolist()
 
 
 @given(st.lists(parts(), min_size=1, max_size=4), st.integers(1, 1000))
-def test_points_are_integers_within_half_a_unit_and_reach_the_maximum(found, most):
-    points, unit = rounded(found, most)
-    for part in found[::-1]:  # of two with one number the last counts
-        if part is {one.attribute: one for one in found}[part.attribute]:
+def test_points_are_integers_within_half_a_unit_and_reach_the_maximum(parts_, most):
+    points, unit = rounded(parts_, most)
+    for part in parts_[::-1]:  # of two with one number the last counts
+        if part is {candidate.attribute: candidate for candidate in parts_}[part.attribute]:
             assert points[part.attribute].dtype == np.int64
             assert np.abs(points[part.attribute] * unit - part.values).max() <= unit / 2 * (1 + 1e-9)
-    largest = max(np.abs(part.values).max() for part in found)
+    largest = max(np.abs(part.values).max() for part in parts_)
     assert unit == max(largest / most, 0.005)
     assert max(np.abs(each).max() for each in points.values()) <= most
 

@@ -23,12 +23,12 @@ def of(data, label, schema):
 @pytest.mark.parametrize("strength", [0.1, 5.0])
 def test_it_minimises_the_loss_with_the_penalty_of_the_prior(data, label, schema, used, strength):
     regression = of(data, label, schema)
-    found, k = regression.fit(used, strength), len(schema.classes)
+    result, k = regression.fit(used, strength), len(schema.classes)
     width = 1 if k == 2 else k
     sizes = [schema.attributes[i][1].n_bins for i in used]
-    ones = np.column_stack([np.eye(n)[regression.bins[:, i]] for i, n in zip(used, sizes, strict=True)])
+    items = np.column_stack([np.eye(n)[regression.bins[:, i]] for i, n in zip(used, sizes, strict=True)])
     rows = regression.counts.sum(axis=1)
-    X = np.vstack([ones, rows @ ones / rows.sum()])
+    X = np.vstack([items, rows @ items / rows.sum()])
     counts = np.vstack([regression.counts, np.full(k, 1 / k)])
     precisions = [PRIOR.of(schema.attributes[i][1]) for i in used]
 
@@ -37,13 +37,13 @@ def test_it_minimises_the_loss_with_the_penalty_of_the_prior(data, label, schema
         odds = flat[0] + X @ flat[1:]
         fit = -(counts * log_softmax(odds if width > 1 else np.column_stack([0 * odds, odds]), axis=1)).sum()
         parts = np.split(flat[1:], np.cumsum(sizes)[:-1])
-        penalty = sum(np.trace(part.T @ one @ part) for part, one in zip(parts, precisions, strict=True))
+        penalty = sum(np.trace(part.T @ precision @ part) for part, precision in zip(parts, precisions, strict=True))
         return strength * fit + penalty / 2
 
     best = minimize(loss, np.zeros((1 + sum(sizes)) * width), options={"gtol": 1e-6})
-    mine = np.vstack([found.base[None], *found.values.values()]).ravel()
+    mine = np.vstack([result.base[None], *result.values.values()]).ravel()
     assert loss(mine) <= best.fun + 1e-2 * strength
-    odds = X @ np.vstack([found.values[i] for i in used]) + found.base
+    odds = X @ np.vstack([result.values[i] for i in used]) + result.base
     flat = best.x.reshape(-1, width)
     theirs = flat[0] + X @ flat[1:]
     off = odds - theirs

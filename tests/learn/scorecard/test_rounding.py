@@ -34,10 +34,10 @@ def test_greedy_rounding_is_no_worse_than_random_rounding_on_average(values, see
     For the order and direction with the least rise, the rise is at most the mean of down and up.
     """
     form = form_of(len(values), seed)
-    found = one_by_one(values, form, np.full(len(values), 99))
-    assert np.abs(found - values).max() < 1
+    result = one_by_one(values, form, np.full(len(values), 99))
+    assert np.abs(result - values).max() < 1
     part = values - np.floor(values)
-    assert cost(form, found - values) <= (np.diag(form) * part * (1 - part)).sum() + 1e-9
+    assert cost(form, result - values) <= (np.diag(form) * part * (1 - part)).sum() + 1e-9
 
 
 def test_greedy_rounding_is_near_the_optimum_and_better_than_nearest():
@@ -57,10 +57,10 @@ def test_greedy_rounding_is_near_the_optimum_and_better_than_nearest():
 def test_what_rises_keeps_rising(values, seed, falls, most):
     places = np.arange(len(values))[:: -1 if falls else 1]
     given_ = np.array(values)[places]
-    found = one_by_one(given_, form_of(len(values), seed), np.full(len(values), most), [places])
-    assert (np.diff(found[places]) >= 0).all()
-    assert np.abs(found).max() <= most
-    assert np.abs(found - np.clip(given_, -most, most)).max() < 1
+    result = one_by_one(given_, form_of(len(values), seed), np.full(len(values), most), [places])
+    assert (np.diff(result[places]) >= 0).all()
+    assert np.abs(result).max() <= most
+    assert np.abs(result - np.clip(given_, -most, most)).max() < 1
 
 
 def test_without_that_it_would_not_always():
@@ -77,8 +77,8 @@ def test_whole_numbers_stay():
 
 @pytest.mark.parametrize("most", [1, 5, 1000])
 def test_sizes_of_a_point_are_around_that_of_the_largest(most):
-    found = units(np.array([[-40.0], [10.0]]), most)
-    assert found.min() == pytest.approx(20 / most)
-    assert found.max() == pytest.approx(80 / most)
-    assert np.isclose(found, 40 / most).any()
+    result = units(np.array([[-40.0], [10.0]]), most)
+    assert result.min() == pytest.approx(20 / most)
+    assert result.max() == pytest.approx(80 / most)
+    assert np.isclose(result, 40 / most).any()
     assert units(np.zeros((0, 1)), most).tolist() == [0.005]

@@ -40,14 +40,14 @@ def loss_of(values, weights, places):
 def test_segments_are_the_cheapest_of_all(seed, n_bins, columns, price):
     part, weights = part_of(seed, n_bins, columns)
     chain = segments.Chain(part, np.random.default_rng(seed).permutation(n_bins), weights)
-    found, loss = chain.segments(2.0**price)
-    assert np.concatenate(found).tolist() == chain.order.tolist()
-    assert loss == pytest.approx(sum(loss_of(part.values, weights, places) for places in found), abs=1e-7)
+    result, loss = chain.segments(2.0**price)
+    assert np.concatenate(result).tolist() == chain.order.tolist()
+    assert loss == pytest.approx(sum(loss_of(part.values, weights, places) for places in result), abs=1e-7)
     every = [
         np.split(chain.order, ends) for k in range(n_bins) for ends in combinations(range(1, n_bins), k)
     ]  # reference: too simple to be wrong
-    best = min(sum(loss_of(part.values, weights, x) for x in one) + 2.0**price * len(one) for one in every)
-    assert loss + 2.0**price * len(found) == pytest.approx(best, abs=1e-6)
+    best = min(sum(loss_of(part.values, weights, x) for x in item) + 2.0**price * len(item) for item in every)
+    assert loss + 2.0**price * len(result) == pytest.approx(best, abs=1e-6)
 
 
 @given(SEEDS, st.integers(1, 3), st.sampled_from([WORDS, NUMBER]))
@@ -56,24 +56,24 @@ def test_merging_costs_no_more_than_its_allowance(seed, columns, attribute):
     chains = [chain_of(part, attribute, weight) for part, weight in zip(parts, weights, strict=True)]
     allowance = allowed(chains, sum(part.released.sum() for part in parts))
     before = [part.values.copy() for part in parts]
-    found = cheapest(chains, allowance)
-    losses = [loss_of(v, w, places) for v, w, one in zip(before, weights, found, strict=True) for places in one]
+    result = cheapest(chains, allowance)
+    losses = [loss_of(v, w, places) for v, w, item in zip(before, weights, result, strict=True) for places in item]
     assert sum(losses) <= allowance + 1e-7
-    assert all(len(one) <= attribute.n_known for one in found)
+    assert all(len(item) <= attribute.n_known for item in result)
 
 
 @given(SEEDS, st.floats(0, 100))
 def test_merged_values_are_means_and_merging_is_idempotent(seed, allowance):
     part, weights = part_of(seed, 8)
     before = part.values.copy()
-    (found,) = cheapest([chain_of(part, Integer(0, 99, cuts=(1, 2, 3, 4, 5, 6, 7)), weights)], allowance)
-    part.average(found, weights)
-    for places in found:
+    (result,) = cheapest([chain_of(part, Integer(0, 99, cuts=(1, 2, 3, 4, 5, 6, 7)), weights)], allowance)
+    part.average(result, weights)
+    for places in result:
         assert before[places].min() - 1e-9 <= part.values[places].min() <= before[places].max() + 1e-9
         assert np.ptp(part.values[places]) < 1e-9
         assert part.covariances[0][np.ix_(places, places)].max() <= 0.01 + 1e-9
     again = part.values.copy()
-    part.average(found, weights)
+    part.average(result, weights)
     np.testing.assert_allclose(part.values, again, atol=1e-9)
 
 
@@ -228,12 +228,12 @@ def test_a_default_card_is_readable_and_loses_next_to_nothing(monkeypatch):
     data, new = (patients(4000, seed).fillna(50.0) for seed in (0, 1))
 
     def lines_and_loss():
-        found = []
+        result = []
         for seed in range(8):
             model = hr.PrivateScorecardClassifier(1.0, schema=schema, random_state=seed).fit(data, data["ill"])
             lines = sum(record["attribute"] == "age" for record in model.scorecard_.get_points())
-            found.append((lines, -np.log(np.choose(new["ill"], model.predict_proba(new).T)).mean()))
-        return np.mean(found, axis=0)
+            result.append((lines, -np.log(np.choose(new["ill"], model.predict_proba(new).T)).mean()))
+        return np.mean(result, axis=0)
 
     merged = lines_and_loss()
     monkeypatch.setattr(fit, "merge", lambda *_: 0.0)

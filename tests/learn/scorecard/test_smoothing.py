@@ -42,8 +42,8 @@ def test_the_prior_is_a_random_walk_with_a_mean_of_its_own(prior, n_ordered, mor
 def test_the_finest_prior_of_the_most_bins_is_inverted_well():
     """The least `smooth` and the most bins that a scorecard takes, where no row was seen."""
     precision = Prior(across=0.01, each=2.0).precision(2000, 1999)
-    found = smoothed(np.ones(2000), np.zeros(2000), np.zeros(2000), 1.0, [precision])
-    assert (found.values == 0).all()
+    result = smoothed(np.ones(2000), np.zeros(2000), np.zeros(2000), 1.0, [precision])
+    assert (result.values == 0).all()
     np.testing.assert_allclose(np.linalg.inv(precision) @ precision, np.eye(2000), atol=1e-3)
 
 
@@ -73,10 +73,10 @@ WIDTHS = st.lists(st.floats(0.1, 2), min_size=1, max_size=3)
 def test_values_are_the_mean_of_gaussian_posteriors_of_several_priors(problem, widths, nothing):
     """By the joint covariance of log-odds and sums: the other form of what is computed; and their errors."""
     sums, slopes, _, noise, *_ = given = several(problem, widths, nothing)
-    gain, found = average_of_gains(*given), smoothed(*given)
-    np.testing.assert_allclose(found.values, gain @ sums, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(found.covariance, noise * gain @ gain.T, rtol=1e-4, atol=1e-6)
-    np.testing.assert_allclose(found.trust, gain * slopes, rtol=1e-4, atol=1e-6)
+    gain, result = average_of_gains(*given), smoothed(*given)
+    np.testing.assert_allclose(result.values, gain @ sums, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(result.covariance, noise * gain @ gain.T, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(result.trust, gain * slopes, rtol=1e-4, atol=1e-6)
 
 
 @given(problems())
@@ -96,20 +96,20 @@ def test_evidence_of_two_releases_is_that_of_one_with_their_noise_averaged():
     both = first.joined(second)
     np.testing.assert_allclose(both.means, [(1 / 30 + 1 / 10) / (1 / 30 + 1 / 10), (-0.5 / 30 - 1.5 / 10) * 7.5])
     np.testing.assert_allclose(both.information, slopes**2 / 7.5)
-    found = both.smoothed(1 / slopes, prior)
+    result = both.smoothed(1 / slopes, prior)
     expected = smoothed(slopes * both.means, slopes, slopes, 7.5, [prior])
-    np.testing.assert_allclose(found.values, expected.values)
-    np.testing.assert_allclose(found.covariance, expected.covariance)
+    np.testing.assert_allclose(result.values, expected.values)
+    np.testing.assert_allclose(result.covariance, expected.covariance)
 
 
 @given(problems())
 def test_evidence_of_one_release_makes_the_values_of_least_squares(problem):
     sums, slopes, spreads, noise, prior = problem
     slopes = np.maximum(slopes, 1.0)
-    found = Evidence.of(np.zeros(len(sums)), sums, slopes, noise).smoothed(spreads / slopes**2, prior)
+    result = Evidence.of(np.zeros(len(sums)), sums, slopes, noise).smoothed(spreads / slopes**2, prior)
     expected = smoothed(sums, slopes, spreads, noise, [prior])
-    np.testing.assert_allclose(found.values, expected.values, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(found.trust, expected.trust, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(result.values, expected.values, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(result.trust, expected.trust, rtol=1e-4, atol=1e-6)
 
 
 def test_a_part_that_is_weighed_keeps_its_evidence_in_the_same_units():

@@ -12,9 +12,9 @@ def watch_rows(monkeypatch, budget, *methods):
         def watched():
             assert budget.spent == budget.charges[-1].epsilon > 0
             inside.append(query)
-            found = answer()
+            result = answer()
             inside.append(None)
-            return found
+            return result
 
         return release(self, mechanism, watched, query=query, no_guarantee=no_guarantee)
 
