@@ -1,8 +1,8 @@
-"""Boxes: the states of a search whose options have one literal each, as the bins that each attribute may still have.
+"""Boxes: the states of a search whose options have one literal each, as products of sets of bins.
 
-A literal divides the bins of one attribute, so whatever was chosen before, a state is a product of sets of bins, one
-set an attribute. Different choices lead to the same box: ``x <= 7`` then ``x <= 3`` is ``x <= 3``. Everything here
-follows from the schema.
+A literal divides the bins of one attribute. So every state is a product of sets of bins, with one set for each
+attribute. Different choices can lead to the same box: ``x <= 7`` then ``x <= 3`` is ``x <= 3``. This module uses the
+schema and the options, not the rows.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from numpy.typing import NDArray
 from hedgerow.boundary.arrays import Array, Floats, Index, Mask
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space, meet
 
-MOST_SETS = 50_000  # the most sets of bins of one attribute: beyond it, boxes are more than other states
+MOST_SETS = 50_000  # largest number of sets of bins of one attribute for a search over boxes
 MOST_WORK = 50_000_000
-"""The most bins that are looked at to find the sets after one more choice, and bytes that this takes."""
-_LEAST_STEP = 16  # sets of the first axis at a time, so that sums are products of matrices
+"""The largest number of bins compared, and of bytes used, to compute the sets after one more choice."""
+_LEAST_STEP = 16  # least number of sets of the first axis in a block, so that sums are products of matrices
 Axes = tuple[int, ...]
 Block = tuple[slice, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One attribute: the sets of its bins that choices can lead to."""
+    """One attribute, and the sets of its bins that choices can lead to."""
 
-    column: int  # the place of the attribute in the schema
-    options: slice  # its options
-    caught: Mask  # the bins that each option catches; it leaves the others
-    sets: Mask  # all bins of the root first, then the sets after one choice, after two, and so on
-    within: tuple[int, ...]  # how many of the sets are reached within 0, 1, 2, … choices
-    # By branch, the set after one more choice, if the option divides the set and one more choice is allowed
+    column: int  # the attribute's index in the schema
+    options: slice  # the options on the attribute
+    caught: Mask  # the bins that each option catches, shape ``(n_options, n_bins)``
+    sets: Mask  # the bins of the root, then the sets after one choice, after two choices, and so on
+    within: tuple[int, ...]  # the number of sets reached within 0, 1, 2, … choices
+    # The index of the set after one more choice, by branch. It is valid only if the option divides the set.
     children: dict[int, Index]
 
     @property
@@ -56,25 +56,25 @@ class Boxes:
     """All boxes that can be divided in a search of up to `depth` choices."""
 
     space: Space  # the options
-    depth: int  # the most choices
+    depth: int  # the largest number of choices
     axes: tuple[Axis, ...]  # the attributes that have options
 
     @classmethod
     def of(cls, space: Space, depth: int) -> Self | None:
-        """Return the boxes of a search; None where its states are no boxes, or are too many."""
+        """Return the boxes of a search, or None if its states are not boxes or an attribute has too many sets."""
         if not space.has_boxes:
             return None
         axes: list[Axis] = []
         axis_of = cache(lambda line: _axis(line, space.branches, depth - 1))
         for column, options, line in lines_of(space):
-            one = axis_of(line)
-            if one is None:
+            axis = axis_of(line)
+            if axis is None:
                 return None
-            axes.append(replace(one, column=column, options=options))
+            axes.append(replace(axis, column=column, options=options))
         return cls(space, depth, tuple(axes))
 
     def groups(self, choices: int) -> Iterator[Group]:
-        """Yield the groups of axes that up to so many choices can be about, with their boxes."""
+        """Yield the boxes that up to `choices` choices can lead to, grouped by the axes they restrict."""
         for size in range(min(choices, len(self.axes)) + 1):
             for group in combinations(range(len(self.axes)), size):
                 yield Group(self, group, choices)
@@ -90,7 +90,7 @@ class Boxes:
 
     @cached_property
     def divisions(self) -> Divisions:
-        """The different divisions of boxes: two options are one division if each catches what the other leaves."""
+        """The different divisions of boxes; an option and its complement make the same division."""
         first: list[int] = []
         times: list[int] = []
         within: list[slice] = []
@@ -108,14 +108,15 @@ class Boxes:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a search through boxes; attributes alike are counted together."""
+    """Sizes of a search through boxes, with attributes of equal sizes counted together."""
 
-    depth: int  # the most choices
-    axes: tuple[tuple[tuple[int, int, tuple[int, ...]], int], ...]  # divisions, bins and `within`, and of how many
+    depth: int  # the largest number of choices
+    # The numbers of divisions and bins, `within`, and the number of attributes that share them
+    axes: tuple[tuple[tuple[int, int, tuple[int, ...]], int], ...]
 
     @property
     def bins(self) -> list[tuple[int, int]]:
-        """The numbers of bins, and of how many attributes each is."""
+        """The numbers of bins, each with the number of attributes that have it."""
         return [(bins, times) for (_, bins, _), times in self.axes]
 
     @property
@@ -124,12 +125,12 @@ class Sizes:
 
     @property
     def first_bins(self) -> float:
-        """The bins of the first attribute of a group, on average over the boxes of single attributes."""
+        """The mean number of bins of an attribute, weighted by its number of boxes after one choice."""
         boxes = [(bins, (within[min(1, self.depth - 1)] - 1) * times) for (_, bins, within), times in self.axes]
-        return sum(bins * each for bins, each in boxes) / max(1, sum(each for _, each in boxes))
+        return sum(bins * n_boxes for bins, n_boxes in boxes) / max(1, sum(n_boxes for _, n_boxes in boxes))
 
     def count(self, choices: int) -> int:
-        """Return how many boxes there are within so many choices, those of each group counted."""
+        """Return the number of boxes in all groups for `choices` choices."""
         total = 1
         for size in range(1, choices + 1):
             sizes = [(within[choices - size + 1] - 1, times) for (*_, within), times in self.axes]
@@ -137,15 +138,15 @@ class Sizes:
         return total
 
     def count_tables(self, choices: int) -> int:
-        """Return how many groups there are of so many attributes and fewer."""
+        """Return the number of groups of at most `choices` attributes."""
         return sum(_products([(1, times) for _, times in self.axes], size) for size in range(choices + 1))
 
     def count_cells(self, choices: int) -> int:
-        """Return how many cells the contingency tables of so many attributes and fewer have."""
+        """Return the number of cells in the contingency tables of at most `choices` attributes."""
         return sum(_products(self.bins, size) for size in range(choices + 1))
 
     def largest_table(self, n_options: int) -> int:
-        """Return a bound on the numbers of a table for one class: as counted, and summed over all axes but one."""
+        """Return an upper bound on the size of the largest table of one class, before or during its summation."""
         counted, summed = sum(bins * times for bins, times in self.bins) * prod(_largest(self.bins, self.depth - 1)), 0
         for size in range(1, self.depth):
             sets = [(within[self.depth - size] - 1, times) for (*_, within), times in self.axes]
@@ -157,26 +158,26 @@ class Sizes:
 class Divisions:
     """The different divisions of boxes that options make."""
 
-    options: Index  # the first option that makes each
-    times: Floats  # how many options make it
-    within: tuple[slice, ...]  # the divisions of each axis
+    options: Index  # the first option that makes each division
+    times: Floats  # the number of options that make each division
+    within: tuple[slice, ...]  # the divisions on each axis
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The boxes that differ from the root on some axes, on each of them within so many choices."""
+    """The boxes that differ from the root on the same axes."""
 
-    # A few of them need more than all choices; their values are right, and not used.
+    # The product also contains boxes that need more than `choices` choices. Their values are correct, but not used.
 
     boxes: Boxes  # all boxes
-    axes: Axes  # the axes, as indices
-    choices: int  # the most choices that lead to a box
+    axes: Axes  # the indices of the axes
+    choices: int  # the largest number of choices that lead to a box
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of sets of bins that each axis can have."""
-        each = self.choices - len(self.axes) + 1
-        return tuple(self.boxes.axes[axis].within[each] - 1 for axis in self.axes)
+        """The number of sets of bins on each axis."""
+        choices = self.choices - len(self.axes) + 1
+        return tuple(self.boxes.axes[axis].within[choices] - 1 for axis in self.axes)
 
     @property
     def sets(self) -> list[Mask]:
@@ -185,51 +186,51 @@ class Group:
     @property
     def n_open(self) -> Index:
         """The number of options that divide each box."""
-        others = (axis.divides[0].sum() for place, axis in enumerate(self.boxes.axes) if place not in self.axes)
-        found = np.full(self.shape, sum(others), dtype=np.intp)
+        root_counts = (axis.divides[0].sum() for place, axis in enumerate(self.boxes.axes) if place not in self.axes)
+        counts = np.full(self.shape, sum(root_counts), dtype=np.intp)
         for place, (axis, size) in enumerate(zip(self.axes, self.shape, strict=True)):
-            found += _along(self.boxes.axes[axis].divides[1 : size + 1].sum(axis=1), place, len(self.axes))
-        return found
+            counts += _along(self.boxes.axes[axis].divides[1 : size + 1].sum(axis=1), place, len(self.axes))
+        return counts
 
     def blocks(self, numbers: int) -> Iterator[Block]:
-        """Yield parts of the first two axes, of about so many boxes."""
+        """Yield slices of the first two axes that hold about `numbers` boxes each."""
         first = max(_LEAST_STEP, numbers // max(1, prod(self.shape[1:])))
         steps = first, max(1, numbers // max(1, first * prod(self.shape[2:])))
-        each = zip(self.shape, steps, strict=False)
-        yield from product(*([slice(at, at + step) for at in range(0, size, step)] for size, step in each))
+        extents = zip(self.shape, steps, strict=False)
+        yield from product(*([slice(at, at + step) for at in range(0, size, step)] for size, step in extents))
 
     def closed(self, block: Block, divisions: Divisions | None) -> Iterator[tuple[slice, Mask]]:
-        """Yield some options, or divisions, and which boxes of a block they do not divide, to be broadcast."""
-        for place, (axis, size) in enumerate(zip(self.axes, self.shape, strict=True)):
-            one = self.boxes.axes[axis]
-            closed, some = ~one.divides[1 : size + 1], one.options
+        """Yield the options (or divisions) of each axis, and a broadcastable mask of the boxes they do not divide."""
+        for place, (index, size) in enumerate(zip(self.axes, self.shape, strict=True)):
+            axis = self.boxes.axes[index]
+            closed, options = ~axis.divides[1 : size + 1], axis.options
             if divisions is not None:
-                some = divisions.within[axis]
-                closed = closed[:, divisions.options[some] - one.options.start]
-            yield some, _along(closed[block[place]] if place < len(block) else closed, place, len(self.axes))
+                options = divisions.within[index]
+                closed = closed[:, divisions.options[options] - axis.options.start]
+            yield options, _along(closed[block[place]] if place < len(block) else closed, place, len(self.axes))
 
 
 def _along(values: Array, place: int, places: int) -> Array:
-    """Return values for one axis of several, to be broadcast over the others."""
+    """Return the values of one axis, reshaped to broadcast over the axes after it."""
     return values.reshape(len(values), *[1] * (places - place - 1), *values.shape[1:])
 
 
 def _products(sizes: list[tuple[int, int]], factors: int) -> int:
-    """Return the sum of the products of every so many of some numbers, each of which is there so often."""
+    """Return the sum of products over all choices of `factors` numbers; `sizes` has numbers and multiplicities."""
     sums = [1, *[0] * factors]
     for size, times in sizes:
-        each = [comb(times, power) * size**power for power in range(factors + 1)]
-        sums = [sum(sums[k] * each[power - k] for k in range(power + 1)) for power in range(factors + 1)]
+        terms = [comb(times, power) * size**power for power in range(factors + 1)]
+        sums = [sum(sums[k] * terms[power - k] for k in range(power + 1)) for power in range(factors + 1)]
     return sums[factors]
 
 
 def _largest(sizes: list[tuple[int, int]], most: int) -> list[int]:
-    """Return the largest of some numbers, each of which is there so often."""
+    """Return the `most` largest numbers; `sizes` has numbers and multiplicities."""
     return sorted((size for size, times in sizes for _ in range(min(times, most))), reverse=True)[:most]
 
 
 class Line(NamedTuple):
-    """What the sets of bins of one attribute follow from."""
+    """The bins and options of one attribute, as a hashable key."""
 
     n_bins: int
     caught: bytes  # the bins that each option catches
@@ -237,18 +238,18 @@ class Line(NamedTuple):
 
     @classmethod
     def of(cls, caught: Mask, root: Mask) -> Self:
-        """Return that of the bins that options catch, shape ``(n_options, n_bins)``, and of those at the root."""
+        """Return the key for the bins that options catch, shape ``(n_options, n_bins)``, and the bins at the root."""
         return cls(len(root), caught.tobytes(), root.tobytes())
 
     @property
     def bins(self) -> tuple[Mask, Mask]:
-        """The bins that each option catches, and those at the root."""
+        """The bins that each option catches, and the bins at the root."""
         caught, root = (np.frombuffer(part, dtype=bool) for part in (self.caught, self.root))
         return caught.reshape(-1, self.n_bins), root
 
 
 def lines_of(space: Space) -> Iterator[tuple[int, slice, Line]]:
-    """Yield each attribute that has options as its place, its options, and its line, where states are boxes."""
+    """Yield the index, the options and the `Line` of each attribute that has options, if states are boxes."""
     sizes = [attribute.n_bins for _, attribute in space.candidates.schema.attributes]
     ends, start = np.cumsum(sizes).tolist(), 0
     columns = np.searchsorted(ends, space.candidates.own_bins[space.options].argmax(axis=1), side="right")
@@ -259,10 +260,13 @@ def lines_of(space: Space) -> Iterator[tuple[int, slice, Line]]:
 
 
 def sets_of(line: Line, branches: tuple[int, ...], choices: int) -> tuple[Mask, tuple[int, ...]] | None:
-    """Return the sets of bins of one attribute, breadth first, and how many within 0, 1, …: None if too many."""
+    """Return the sets of bins of one attribute and the numbers within 0, 1, … choices, or None if too many."""
     caught, root = line.bins
     kept = [np.packbits(caught if branch == CAUGHT else ~caught, axis=-1) for branch in branches]
-    packed, within = np.packbits(root[None], axis=-1), [1]  # eight bins a byte: sets are many
+    packed, within = (
+        np.packbits(root[None], axis=-1),
+        [1],
+    )  # packed to eight bins per byte, because there can be many sets
     for _ in range(choices):
         fresh = packed[within[-2] if len(within) > 1 else 0 :]
         if len(fresh) * caught.size > MOST_WORK:
@@ -285,23 +289,23 @@ def _unpacked(packed: NDArray[np.uint8], n_bins: int) -> Mask:
 
 
 def _axis(line: Line, branches: tuple[int, ...], choices: int) -> Axis | None:
-    """Return one attribute, at the first place; None if its sets are too many."""
-    found, (caught, _) = sets_of(line, branches, choices), line.bins
-    if found is None:
+    """Return an attribute with placeholders for its column and options, or None if it has too many sets."""
+    reachable, (caught, _) = sets_of(line, branches, choices), line.bins
+    if reachable is None:
         return None
-    sets, within = found
+    sets, within = reachable
     before, kept = sets[: within[max(len(within) - 2, 0)], None], {CAUGHT: caught, LEFT: ~caught}
     children = {branch: _places(sets, before & kept[branch]) for branch in branches}
     return Axis(0, slice(0, len(caught)), caught, sets, within, children)
 
 
 def _parts(caught: Mask) -> NDArray[np.void]:
-    """Return a key of each option's division, alike for complements."""
+    """Return a key of each option's division, the same for an option and its complement."""
     return _keys(caught ^ caught[:, :1])
 
 
 def n_divisions(caught: Mask) -> int:
-    """Return how many different divisions options make."""
+    """Return the number of different divisions that options make."""
     return len(np.unique(_parts(caught)))
 
 
@@ -315,7 +319,7 @@ def _packed_keys(packed: NDArray[np.uint8]) -> NDArray[np.void]:
 
 
 def _places(sets: Mask, parts: Mask) -> Index:
-    """Return where each part is among the sets; any place where it is none of them."""
+    """Return the index of each part among the sets; the index is arbitrary if the part is not among them."""
     keys = _keys(sets)
     order = np.argsort(keys)
     return order.take(np.searchsorted(keys, _keys(parts), sorter=order), mode="clip")

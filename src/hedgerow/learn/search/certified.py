@@ -1,16 +1,16 @@
-"""The certified optimum: the best rule list or tree of a table, with a proven lower bound where time runs out.
+"""The certified optimum: the best rule list or tree of a table, or a model with a proven lower bound if time runs out.
 
-Where not all boxes, or pairs of rules, can be valued, states are searched level by level, by branch and bound, and of
-trees by errors the last two choices are valued together. States that hold the same rows are one state, and an option is
-followed only where a bound allows it to be part of a better model:
+If the boxes, or the pairs of rules, are too many to compute all their values, states are searched level by level by
+branch and bound. In trees with errors as the loss, the values of the last two choices are computed together. States
+with the same rows are merged. An option is followed only if these bounds allow it to be part of a better model:
 
-- support: it catches (in a tree also leaves) enough rows, and what it leaves can still be divided;
-- equivalent points: rows with the same pattern are in one leaf of any model, so they cost at least what their best
-  value costs (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
-- best so far: for lists the best complete list, for trees the best leaf or single split of the same rows.
+- support: the option catches (in a tree also leaves) enough rows, and a followed branch has enough rows to be divided;
+- equivalent points: rows with the same pattern are in the same leaf of any model, so their loss is at least the loss of
+  their best value (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
+- best so far: the best complete list for lists, and the best leaf or single split of the same rows for trees.
 
-They hold for any loss that is a sum over rows, at least 0 each, by class and by the value of the leaf. None of this may
-be used under differential privacy: which states are visited depends on the labels.
+The bounds hold for any loss that is a sum over rows of nonnegative terms that depend on the class and on the value of
+the leaf. This search must not be used under differential privacy, because the visited states depend on the labels.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.tally import Tally
 
-MOST_BYTES = 2**31  # memory for the followed branches of one level; beyond it the search stops and reports its gap
-_QUICK_STATES = 20_000  # at most, in the last level of the quick search that comes first
-_MANY_PATTERNS = 100_000  # for which the time is estimated
-_GOING_DOWN = 0.4  # of the time limit; going back up through the same states takes about as long
-_QUICK = 0.1  # of the time limit, at most
+MOST_BYTES = 2**31  # memory for the followed branches of one level; above it, the search stops and reports its gap
+_QUICK_STATES = 20_000  # target for the number of states in the last level of the quick search
+_MANY_PATTERNS = 100_000  # number of patterns for which the time is estimated
+_GOING_DOWN = 0.4  # share of the time limit for going down; going back up through the states takes about as long
+_QUICK = 0.1  # largest share of the time limit for the quick search
 Progress = Callable[[int, int, int], object]
-Limit = Literal["time", "memory", "width"]  # the last is of a quick search, which is incomplete on purpose
+Limit = Literal["time", "memory", "width"]  # "width" stops a quick search, which is incomplete on purpose
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Branches of one kind that are followed: from a state, by an option, to a state of the next level."""
+    """Followed branches of one kind, each from a state by an option to a state of the next level."""
 
     state: Index  # in increasing order
     option: Index
@@ -57,14 +57,14 @@ class Edges:
 
 @dataclass(eq=False)
 class PrunedLevel:
-    """The distinct states that are a number of choices below the root and may be part of an optimal model."""
+    """The distinct states of one depth that may be part of an optimal model."""
 
     space: Space  # the options
-    states: Whole  # for each state one set of sides that leads to it
-    edges: dict[int, Edges] = field(default_factory=dict[int, Edges])  # what is followed from here, by branch
+    states: Whole  # one set of sides that leads to each state
+    edges: dict[int, Edges] = field(default_factory=dict[int, Edges])  # followed branches, by kind
 
     def children(self, chosen: Index, branch: int) -> Index | None:
-        """Return the next level's state for the branch of each option, -1 where it is not followed."""
+        """Return the next level's state for the branch of each option, or -1 if the branch is not followed."""
         if branch not in self.edges:
             return None
         edges = self.edges[branch]
@@ -78,7 +78,7 @@ class PrunedLevel:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """The objective, the loss in rows plus `penalty` for each rule or split, and the limits of support and depth."""
+    """The objective, the penalty in rows for each rule or split, and the limits of support and depth."""
 
     depth: int
     min_rows: float
@@ -90,14 +90,14 @@ class SearchSettings:
 class Expansion:
     """Levels of a search, and the limit that stopped it, if any."""
 
-    levels: list[PrunedLevel]  # from the root on
-    best: float  # the smallest objective of any list seen; not used for trees
+    levels: list[PrunedLevel]  # the levels, starting with the root
+    best: float  # the smallest objective of any visited list; not used for trees
     stopped_by: Limit | None = None  # if a limit was reached, the last level is the frontier
 
 
 @dataclass(frozen=True, eq=False)
 class _BranchLosses:
-    """Losses and floors of a block of states, and of both branches of each of their options."""
+    """Losses and lower bounds for a block of states and for both branches of each option."""
 
     stop: Floats
     allowed: Mask
@@ -169,26 +169,26 @@ class _LevelExpansion:
         self.n_bytes = 0
         caught = np.packbits(rows.catches.T, axis=1)
         self._parts = {CAUGHT: caught, LEFT: ~caught}
-        self._kept: list[tuple[int, Index, Index, NDArray[np.uint8], Floats]] = []
+        self._branches: list[tuple[int, Index, Index, NDArray[np.uint8], Floats]] = []
 
     def blocks(self) -> Iterator[int]:
-        """Expand the level's states block by block, and yield the number done."""
+        """Expand the level's states block by block, and yield the number of expanded states."""
         for block in self.rows.blocks(len(self.level.states)):
             states = self.level.states[block]
             live = self.rows.on(states)
             split = _BranchLosses.of(self.rows, states, live, self.settings.min_rows)
-            held = np.packbits(live, axis=1)
+            packed = np.packbits(live, axis=1)
             for branch, keep in self._promising(split, block).items():
                 state, option = np.nonzero(keep)
-                masks = held[state]
+                masks = packed[state]
                 masks &= self._parts[branch][option]
                 cost = self.reached[block][state] + self.settings.penalty + split.losses[CAUGHT][state, option]
-                self._kept.append((branch, block[state], option, masks, cost))
+                self._branches.append((branch, block[state], option, masks, cost))
                 self.n_bytes += masks.nbytes + 32 * len(state)
             yield int(block[-1]) + 1
 
     def _promising(self, split: _BranchLosses, block: Index) -> dict[int, Mask]:
-        """Return which options' branches are followed, shape ``(n, n_options)`` for each branch."""
+        """Return masks of the options whose branches are followed, shape ``(n, n_options)`` for each branch."""
         settings, space = self.settings, self.rows.space
         keep = split.allowed
         if CAUGHT in space.branches:
@@ -213,29 +213,29 @@ class _LevelExpansion:
     def finish(self) -> tuple[PrunedLevel, Floats]:
         """Return the next level of distinct states, with the cost of the cheapest path to each."""
         space = self.rows.space
-        branches = np.concatenate([np.full(len(kept[1]), kept[0]) for kept in self._kept])
-        state, option, masks, cost = (np.concatenate([kept[i] for kept in self._kept]) for i in (1, 2, 3, 4))
+        branches = np.concatenate([np.full(len(part[1]), part[0]) for part in self._branches])
+        state, option, masks, cost = (np.concatenate([part[i] for part in self._branches]) for i in (1, 2, 3, 4))
         first, group = _distinct(masks)
         reached = np.full(len(first), np.inf)
         np.minimum.at(reached, group, cost)
         side = np.where(branches == CAUGHT, space.sides(space.branches[0])[option], space.sides(LEFT)[option])
         states = np.column_stack([self.level.states[state[first]], side[first]]).astype(np.int32)
         for branch in space.branches:
-            mine = np.flatnonzero(branches == branch)
-            self.level.edges[branch] = Edges(state[mine], option[mine], group[mine])
+            places = np.flatnonzero(branches == branch)
+            self.level.edges[branch] = Edges(state[places], option[places], group[places])
         return PrunedLevel(space, states), reached
 
 
 def _impurity(counts: Floats) -> Floats:
-    """Return the unnormalised Gini impurity, in floating point: it only ranks the options of a beam search."""
+    """Return the unnormalised Gini impurity, which only ranks the options of a quick search."""
     size = counts.sum(axis=0)
     return size - (counts**2).sum(axis=0) / np.maximum(size, 1)
 
 
 def _distinct(masks: NDArray[np.uint8]) -> tuple[Index, Index]:
     """Return the first row of each group of equal rows, and the group of every row."""
-    # Rows are ordered by a hash and then compared as they are: a collision can at worst leave equal rows in two groups,
-    # never put different ones together.
+    # Rows are ordered by a hash, and neighbours are then compared exactly. So a collision of hashes can leave equal
+    # rows in two groups, but cannot put different rows into the same group.
     words = np.pad(masks, ((0, 0), (0, -masks.shape[1] % 8))).view(np.uint64)
     key = np.zeros(len(masks), dtype=np.uint64)
     for word in words.T:
@@ -251,22 +251,22 @@ def _distinct(masks: NDArray[np.uint8]) -> tuple[Index, Index]:
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best model that was found, and what was proven of it."""
+    """The best model of a search, with a proven lower bound on the objective."""
 
     model: Node  # the model
-    objective: float  # its loss in rows, each rule or split counting for the penalty more
-    lower_bound: float  # A lower bound on the objective of any model within the settings
-    n_states: int  # states that were visited
+    objective: float  # the loss in rows plus the penalty for each rule or split
+    lower_bound: float  # a lower bound on the objective of any model within the settings
+    n_states: int  # the number of visited states
     stopped_by: Limit | None = None  # the limit that was reached before the search was complete
 
 
 def find_optimum(
     tally: Tally, space: Space, settings: SearchSettings, time_limit: float | None, progress: Progress
 ) -> Optimum:
-    """Find the model of least loss, penalties included, among all within the settings."""
-    # Options that catch too few rows of the table are none. All boxes, or pairs of rules, are valued by contingency
-    # tables where that takes less than a third of the time limit, and less than all states by masks would; else, and
-    # where it turns out to take half of it, states are pruned.
+    """Return the model with the least loss plus penalties among all models within the settings."""
+    # Options that catch too few rows of the table are dropped. The values of all boxes, or pairs of rules, are computed
+    # from contingency tables if the estimated time is below a third of the limit and below the estimate for masks.
+    # Otherwise, or if the computation takes half of the limit, the search uses branch and bound.
     supported = _supported(tally, space, settings)
     space = replace(space, options=space.options[supported])
     depth = min(settings.depth, space.n_options)
@@ -285,13 +285,13 @@ def find_optimum(
 
 
 def _supported(tally: Tally, space: Space, settings: SearchSettings) -> Index:
-    """Return the options that catch, and in a tree also leave, rows enough of the whole table."""
+    """Return the options that catch, and in a tree also leave, enough rows of the whole table."""
     caught, total = tally.class_counts(space.candidates)[space.options].T.astype(np.float64), tally.total()
     return np.flatnonzero(enough(max(settings.min_rows, 1), caught, total[:, None] - caught, space))
 
 
-def _renamed(found: Optimum, options: Index) -> Optimum:
-    """Return a model of some options as one of all."""
+def _renamed(optimum: Optimum, options: Index) -> Optimum:
+    """Return the optimum with indices into `options` replaced by their values."""
 
     def named(part: Node) -> Node:
         return (
@@ -300,13 +300,13 @@ def _renamed(found: Optimum, options: Index) -> Optimum:
             else InnerNode(int(options[part.option]), named(part.caught), named(part.left))
         )
 
-    return replace(found, model=named(found.model))
+    return replace(optimum, model=named(optimum.model))
 
 
 def exhaust(
     tally: Tally, states: Boxes | Pairs, settings: SearchSettings, progress: Progress, deadline: float = np.inf
 ) -> Optimum:
-    """Value all boxes, or pairs of rules; TimeoutError after the deadline, by `time.monotonic`."""
+    """Return the optimum over all boxes or pairs of rules; raise `TimeoutError` after the deadline."""
     total, done = states.n_states, 0
 
     def report(more: int) -> None:
@@ -329,35 +329,36 @@ def exhaust(
         lost.append(float(losses.min()) / loss.steps)
         return int(losses.argmin())
 
-    # Without the support of the last choice, values are lower bounds, and quicker. If the model that they lead to, all
-    # of whose parts have support, loses as little, it is the best one. Of many last splits of a tree one may lack it.
+    # If the support of last choices is ignored, values are lower bounds and faster to compute. The walk respects the
+    # support. So if its model attains the lower bound, the model is optimal. Trees with a minimum above 1 are excluded:
+    # they have many last splits, and a single split without support may suffice to miss the bound.
     relaxed = isinstance(states, Boxes) and (CAUGHT not in states.space.branches or min_rows <= 1)
     while True:
         if isinstance(states, Boxes):
-            searched = Cubes(tally, states, semiring, min_rows, report, relaxed=relaxed)
+            values = Cubes(tally, states, semiring, min_rows, report, relaxed=relaxed)
         else:
-            searched = PairValues(tally, states, semiring, report, min_rows)
-        model = searched.walk(states.depth, option, value)
-        if not relaxed or sum(lost) <= searched.total(states.depth):
+            values = PairValues(tally, states, semiring, report, min_rows)
+        model = values.walk(states.depth, option, value)
+        if not relaxed or sum(lost) <= values.total(states.depth):
             return Optimum(model, sum(lost), sum(lost), total)
         relaxed, done = False, 0
         lost.clear()
 
 
 def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:
-    """Search by branch and bound, with a quick search that follows few options."""
-    # The quick search gives a model to fall back upon and, for lists, a bound to prune with: these begin with it.
+    """Return the optimum by branch and bound, with a quick search that follows few options."""
+    # The quick search provides a fallback model. For lists it runs first, because its objective is also a bound.
     start, limit = time.monotonic(), np.inf if time_limit is None else time_limit
 
     def quickly() -> list[Expansion]:
         narrow, deadline = partial(expand, rows, settings), time.monotonic() + _QUICK * limit
-        found = [narrow(width=_width(rows, settings), deadline=deadline)]
-        return found if time.monotonic() <= deadline else [*found, narrow(width=1)]
+        expansions = [narrow(width=_width(rows, settings), deadline=deadline)]
+        return expansions if time.monotonic() <= deadline else [*expansions, narrow(width=1)]
 
-    others = [] if CAUGHT in rows.space.branches else quickly()
+    quick_searches = [] if CAUGHT in rows.space.branches else quickly()
     two = LastTwo.of(rows, settings.depth, settings.penalty, settings.min_rows)
     above = settings if two is None else replace(settings, depth=settings.depth - 1)
-    best = min((other.best for other in others), default=np.inf)
+    best = min((search.best for search in quick_searches), default=np.inf)
     full, last = expand(rows, above, best=best, deadline=start + _GOING_DOWN * limit, progress=progress), None
     if two is not None and full.stopped_by is None and len(full.levels) == above.depth:
         states = full.levels[-1].states
@@ -371,17 +372,20 @@ def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | Non
             last = two.values(states, report)
         except TimeoutError:
             full = replace(full, stopped_by="time")
-    if full.stopped_by is not None and not others:
-        others = quickly()
-    models = [_best_of(rows, settings, full.levels, last), *(_best_of(rows, settings, one.levels) for one in others)]
-    found = [(_objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool)), model) for model in models]
-    objective, model = min(found, key=lambda pair: pair[0])
+    if full.stopped_by is not None and not quick_searches:
+        quick_searches = quickly()
+    models = [
+        _best_of(rows, settings, full.levels, last),
+        *(_best_of(rows, settings, search.levels) for search in quick_searches),
+    ]
+    results = [(_objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool)), model) for model in models]
+    objective, model = min(results, key=lambda pair: pair[0])
     bound = objective if full.stopped_by is None else min(objective, _bound(rows, settings, full))
     return Optimum(model, objective, bound, sum(len(level.states) for level in full.levels), full.stopped_by)
 
 
 def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
-    """Return how many options of each state the quick search can afford to follow."""
+    """Return the number of options of each state that the quick search follows."""
     steps = max(settings.depth - 1, 1)
     return max(1, int(_QUICK_STATES ** (1 / steps)) // len(rows.space.branches))
 
@@ -393,7 +397,7 @@ def _best_of(
     last: Floats | None = None,
     here: Mask | None = None,
 ) -> Node:
-    """Return the best model below the levels' first state; of the last level, the values with two choices left."""
+    """Return the best model below the levels' first state; `last` has the last level's values with two choices left."""
 
     def two(index: int, live: Mask) -> Node:
         below = replace(settings, depth=2)
@@ -413,7 +417,7 @@ def _objective(rows: PatternMatrix, settings: SearchSettings, model: Node, here:
 
 
 def _bound(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) -> float:
-    """Return a lower bound from levels whose last was not expanded: its states count for what no model avoids."""
+    """Return a lower bound for all models, with the unavoidable loss as the value of unexpanded states."""
     frontier = expansion.levels[-1]
     floors = np.zeros(len(frontier.states))
     for block in rows.blocks(len(floors)):
@@ -427,7 +431,7 @@ def _loss(space: Space, settings: SearchSettings) -> Loss:
 
 
 def rows_needed(tally: Tally, min_support: float) -> int:
-    """Return the fewest rows that are a share of `min_support` of the table or more."""
+    """Return the least number of rows that is at least the share `min_support` of the table."""
     n = int(tally.total().sum())
     rows = int(min_support * n)
     while n and rows / n < min_support:

@@ -1,13 +1,13 @@
-"""Recursion over boxes by data cubes: counts from contingency tables, whatever the number of patterns.
+"""Recursion over boxes by data cubes, with counts from contingency tables.
 
-The rows of a box that an option catches are a sum over the contingency table of a few attributes. So the tables are
-counted first, then summed from bins to sets of bins, and each box is valued by the recursion of `lattice`: with `j`
-choices left,
+The number of rows of a box that an option catches is a sum over the contingency table of a few attributes. So the
+tables are counted first and then summed from bins to sets of bins. The recursion of `lattice` then computes the value
+of each box. With `j` choices left:
 
     value_j(box) = stop ⊗ leaf(rows)  ⊕  ⊕ over options of  go ⊗ value_{j-1}(caught) ⊗ value_{j-1}(left)
 
-The value does not depend on the choices that led to a box, and the searches of all sizes share it. What is done, and in
-which order, follows from the schema alone; the rows decide the numbers only.
+The value does not depend on the choices that led to a box, and the searches of all sizes share it. The boxes and their
+order depend on the schema and the options, not on the rows.
 """
 
 from __future__ import annotations
@@ -27,51 +27,51 @@ from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, product
 from hedgerow.tally import Tally
 
-_BLOCK_PATTERNS = 2**14  # at a time, and more where a table is larger
-_BLOCK_NUMBERS = 2**19  # of a block of boxes and their options: their counts fit in the cache
-Box = dict[int, int]  # the set of bins of each axis that was chosen on
+_BLOCK_PATTERNS = 2**14  # patterns in a block; more if a table is larger
+_BLOCK_NUMBERS = 2**19  # boxes times options in a block, so that the counts fit in the cache
+Box = dict[int, int]  # the index of the set of bins, for each axis that a choice restricts
 
 
 @dataclass(frozen=True, eq=False)
 class BoxRows:
-    """The patterns of a tally by the attributes of a search: exact, private."""
+    """The exact, private counts of patterns by the attributes of a search."""
 
-    boxes: Boxes  # what is searched
-    bins: Whole  # on each axis, the bin of each pattern
-    classes: Floats  # the rows of each class
+    boxes: Boxes  # the boxes of the search
+    bins: Whole  # the bin of each pattern on each axis, shape ``(n_axes, n_patterns)``
+    classes: Floats  # the number of rows of each class, shape ``(n_classes, n_patterns)``
 
     @classmethod
     def of(cls, tally: Tally, boxes: Boxes) -> Self:
-        """Return the patterns of a tally; bins of attributes without options are left out."""
+        """Return the patterns of a tally without the attributes that have no options."""
         bins, classes = tally.bins_and_counts()
         columns = [axis.column for axis in boxes.axes]
         return cls(boxes, np.ascontiguousarray(bins[:, columns].T), np.ascontiguousarray(classes.T, dtype=np.float64))
 
     @cached_property
     def total(self) -> Floats:
-        """The rows of each class, shape ``(n_classes,)``."""
+        """The number of rows of each class, shape ``(n_classes,)``."""
         return self.classes.sum(axis=1)
 
     @cached_property
     def differences_and_sums(self) -> Floats:
-        """Of two classes, how many more rows the first has, and the rows of both, shape ``(2, n_patterns)``."""
+        """The differences and the sums of the counts of two classes, shape ``(2, n_patterns)``."""
         return np.stack([self.classes[0] - self.classes[1], self.classes.sum(axis=0)])
 
     def caught(self, option: int) -> tuple[int, Mask]:
-        """Return the axis of an option, and which patterns it catches, shape ``(n_patterns,)``."""
-        axis = self.boxes.axis_of(option)
-        one = self.boxes.axes[axis]
-        return axis, one.caught[option - one.options.start][self.bins[axis]]
+        """Return the axis of an option, and a mask of the patterns that it catches, shape ``(n_patterns,)``."""
+        index = self.boxes.axis_of(option)
+        axis = self.boxes.axes[index]
+        return index, axis.caught[option - axis.options.start][self.bins[index]]
 
     def cells(self, group: Axes) -> Floats:
         """Return the contingency table of a group of axes, shape ``(n_classes, *bins of the group)``."""
         sizes = [self.boxes.axes[axis].n_bins for axis in group]
         code = self.code(group)
-        counts = [np.bincount(code, one, prod(sizes)).reshape(sizes) for one in self.classes]
+        counts = [np.bincount(code, weights, prod(sizes)).reshape(sizes) for weights in self.classes]
         return np.stack(counts).astype(np.float64)
 
     def table(self, group: Axes, weights: Floats, factors: Floats) -> Floats:
-        """Return for each option the sum of weights in each cell of a group's contingency table, times its factors.
+        """Return the sum of weights times factors for each option in each cell of a group's contingency table.
 
         Shape ``(n_weights, *bins of the group, n_options)``; `factors` are columns of `caught_bins` or of `sides`.
         """
@@ -83,8 +83,8 @@ class BoxRows:
         for start in range(0, len(code), step):
             block = slice(start, start + step)
             places = (starts[:, None] + self.bins[:, block] + code[block] * width).ravel()
-            for one, weight in zip(counts, weights[:, block], strict=True):
-                one += np.bincount(places, np.tile(weight, len(sizes)), len(one))
+            for sums, weight in zip(counts, weights[:, block], strict=True):
+                sums += np.bincount(places, np.tile(weight, len(sizes)), len(sums))
         kind = np.float32 if self.total.sum() < EXACT_IN_FLOAT32 else np.float64
         caught = product(counts.reshape(-1, width).astype(kind), factors.astype(kind))
         return caught.reshape(len(weights), *cells, caught.shape[1])
@@ -98,21 +98,21 @@ class BoxRows:
 
     @cached_property
     def caught_bins(self) -> Floats:
-        """1 where an option catches a bin of its axis, else 0, shape ``(bins of all axes, n_options)``."""
+        """1 if an option catches a bin of its axis, else 0, shape ``(bins of all axes, n_options)``."""
         return np.maximum(self.sides, 0)
 
     @cached_property
     def sides(self) -> Floats:
-        """1 where an option catches a bin of its axis, -1 where it leaves it, 0 for other axes, of the same shape."""
+        """1 if an option catches a bin of its axis, -1 if not, 0 for other axes, with the shape of `caught_bins`."""
         starts = np.cumsum([0, *(axis.n_bins for axis in self.boxes.axes)])
-        found = np.zeros((starts[-1], self.boxes.space.n_options))
+        signs = np.zeros((starts[-1], self.boxes.space.n_options))
         for start, axis in zip(starts, self.boxes.axes, strict=False):
-            found[start : start + axis.n_bins, axis.options] = 2.0 * axis.caught.T - 1
-        return found
+            signs[start : start + axis.n_bins, axis.options] = 2.0 * axis.caught.T - 1
+        return signs
 
 
 def summed(table: Floats, sets: Sequence[Mask], first: int = 1) -> Floats:
-    """Return a table summed from bins to sets of bins, from its axis `first` on."""
+    """Return a table summed from bins to sets of bins, starting with its axis `first`."""
     for place, members in enumerate(sets, first):
         before, after = table.shape[:place], table.shape[place + 1 :]
         lines = table.reshape(prod(before), table.shape[place], prod(after))
@@ -121,9 +121,9 @@ def summed(table: Floats, sets: Sequence[Mask], first: int = 1) -> Floats:
 
 
 class Cubes:
-    """The values of all boxes over one table: exact, private."""
+    """The exact, private values of all boxes over one table."""
 
-    # `values` are by the choices that are left, then by the axes of a group: of its boxes, in the group's shape.
+    # `values` maps the number of choices left, then the axes of a group, to an array of the group's shape.
 
     def __init__(
         self,
@@ -133,10 +133,10 @@ class Cubes:
         min_rows: float = 0.0,
         progress: Callable[[int], object] = lambda _: None,
         *,
-        relaxed: bool = False,  # whether last choices may catch fewer rows: the values are then lower bounds
+        relaxed: bool = False,  # if true, last choices may catch fewer rows, and values are lower bounds
     ) -> None:
         self.boxes, self.semiring = boxes, semiring
-        self._min_rows = [0.0 if relaxed else min_rows, *[min_rows] * boxes.depth]  # by the choices that are left after
+        self._min_rows = [0.0 if relaxed else min_rows, *[min_rows] * boxes.depth]  # by choices left after
         self.rows = BoxRows.of(tally, boxes)
         self._last = LastChoice.of(semiring, self.rows.total, boxes.depth - 1)
         self.values: list[dict[Axes, Floats]] = [{}]
@@ -149,7 +149,7 @@ class Cubes:
 
     @property
     def has_differences(self) -> bool:
-        """True where the last choices are valued by differences of the counts of two classes."""
+        """Whether the values of last choices follow from differences of the counts of two classes."""
         return self._last is not None
 
     def total(self, left: int) -> float:
@@ -167,21 +167,21 @@ class Cubes:
             return LeafNode(choose_value(rows.total))
 
         def take(option: int, left: int, box: Box, rows: BoxRows) -> InnerNode:
-            axis, caught = rows.caught(option)
-            one, parts = self.boxes.axes[axis], list[Node]()
+            index, caught = rows.caught(option)
+            axis, parts = self.boxes.axes[index], list[Node]()
             for branch, mask in ((CAUGHT, caught), (LEFT, ~caught)):
                 part, inside = BoxRows(self.boxes, rows.bins[:, mask], rows.classes[:, mask]), box
                 deeper = left - 1 if branch in self.boxes.space.branches else 0
                 if deeper:
-                    child = one.children[branch][box.get(axis, 0), option - one.options.start]
-                    inside = {**box, axis: int(child)}
+                    child = axis.children[branch][box.get(index, 0), option - axis.options.start]
+                    inside = {**box, index: int(child)}
                 parts.append(below(deeper, inside, part))
             return InnerNode(option, *parts)
 
         return below(left, {}, self.rows)
 
     def _weigh(self, left: int, box: Box, rows: BoxRows) -> tuple[Floats, Floats]:
-        """Return the weights of stopping at one box, shape ``(1,)``, and of each option there."""
+        """Return the weight of stopping at one box, shape ``(1,)``, and the weights of its options."""
         semiring, space = self.semiring, self.boxes.space
         caught, total = rows.table((), rows.classes, rows.caught_bins).astype(np.float64), rows.total[:, None]
         divides = [axis.divides[box.get(place, 0)] for place, axis in enumerate(self.boxes.axes)]
@@ -197,18 +197,18 @@ class Cubes:
         return semiring.leaf(total) + semiring.stop(n_open, depth), options
 
     def _children_of(self, box: Box, left: int, branch: int) -> Floats:
-        """Return the value of each option's branch at one box; any number where the option does not divide it."""
-        found: list[Floats] = []
+        """Return the value of each option's branch at one box, or any number if the option does not divide the box."""
+        values: list[Floats] = []
         for place, axis in enumerate(self.boxes.axes):
             group = tuple(sorted({*box, place}))
             line = self.values[left][group][tuple(slice(None) if i == place else box[i] - 1 for i in group)]
-            found.append(line.take(axis.children[branch][box.get(place, 0)] - 1, mode="clip"))
-        return np.concatenate(found)
+            values.append(line.take(axis.children[branch][box.get(place, 0)] - 1, mode="clip"))
+        return np.concatenate(values)
 
-    # All boxes that are about the same attributes, at once
+    # The following methods process all boxes of a group at once.
 
     def _valued(self, group: Group, left: int) -> Floats:
-        """Return the values of the boxes of a group, with so many choices left."""
+        """Return the values of the boxes of a group, with `left` choices left."""
         value, totals = np.empty(group.shape, self.semiring.kind), summed(self.rows.cells(group.axes), group.sets)
         last = self._last if left == 1 else None
         parts = self._by_branches(group, left, totals) if last is None else self._by_difference(group, totals, last)
@@ -217,7 +217,7 @@ class Cubes:
         return value
 
     def _by_difference(self, group: Group, totals: Floats, last: LastChoice) -> Iterator[tuple[Block, Floats]]:
-        """Yield the values of the boxes of each block: of two classes, with one choice left, by their differences."""
+        """Yield the values of the boxes of each block with one choice left, from differences of two classes."""
         rows, n_open, (divisions, times) = self.rows, group.n_open, self._divisions(1)
         min_rows = self._min_rows[0]
         weights = rows.differences_and_sums[: 1 + (min_rows > 0)]
@@ -226,7 +226,7 @@ class Cubes:
             options = np.abs(sides[0], out=sides[0])
             if not self.semiring.is_least:
                 _close(options, CLOSED, group, block, divisions)
-            if min_rows:  # the rows caught are (total + side)/2, those left (total − side)/2
+            if min_rows:  # an option catches (total + side)/2 rows and leaves (total − side)/2
                 least = (2 * min_rows - total.sum(axis=0)).astype(options.dtype)[..., None]
                 is_few = sides[1] < least
                 if CAUGHT in self.boxes.space.branches:
@@ -236,7 +236,7 @@ class Cubes:
             yield block, last.values(total.reshape(2, -1), np.ravel(n_open[block]), flat, times)
 
     def _by_branches(self, group: Group, left: int, totals: Floats) -> Iterator[tuple[Block, Floats]]:
-        """Yield the values of the boxes of each block: a branch that is not searched further is a leaf."""
+        """Yield the values of the boxes of each block from the values of their branches."""
         semiring, (divisions, times) = self.semiring, self._divisions(left)
         stop = semiring.leaf(totals) + semiring.stop(group.n_open, self.boxes.depth - left)
         for block, caught, options in self.weighed(group, left, totals, divisions):
@@ -248,9 +248,9 @@ class Cubes:
     def weighed(
         self, group: Group, left: int, totals: Floats, divisions: Divisions | None = None
     ) -> Iterator[tuple[Block, Floats, Floats]]:
-        """Yield for each block of a group the rows that each option catches and the weight of taking it."""
-        # Shapes ``(n_classes, *boxes, n_options)`` and ``(*boxes, n_options)``. Rows are not counted, and empty, where
-        # no branch is a leaf.
+        """Yield each block of a group, the numbers of rows that its options catch, and the options' weights."""
+        # Shapes ``(n_classes, *boxes, n_options)`` and ``(*boxes, n_options)``. If no branch is a leaf and no minimum
+        # applies, rows are not counted, and the first array is empty.
         rows, semiring = self.rows, self.semiring
         go = semiring.go(group.n_open, self.boxes.depth - left)
         deep = {branch: self._children(group, left - 1, branch) for branch in self.boxes.space.branches if left > 1}
@@ -264,8 +264,8 @@ class Cubes:
             yield block, caught, options
 
     def _divisions(self, left: int) -> tuple[Divisions | None, Floats]:
-        """Return the different divisions where it is all the same which part is caught, and how often each is."""
-        # Otherwise options are distinct, and each is there once.
+        """Return the different divisions, or None to use all options, and the multiplicity of each."""
+        # Complementary options have the same value if both branches are leaves and no minimum of rows applies.
         if left > 1 or self._min_rows[0]:
             return None, np.ones(self.boxes.space.n_options)
         return self.boxes.divisions, self.boxes.divisions.times
@@ -273,8 +273,8 @@ class Cubes:
     def sums(
         self, group: Group, weights: Floats, factors: Floats, divisions: Divisions | None
     ) -> Iterator[tuple[Block, Floats]]:
-        """Yield for the boxes of each block the sums of weights times factors, shape ``(n, *boxes, n_options)``."""
-        # Of options, or of divisions. If there are no weights, nothing is counted.
+        """Yield each block and its sums of weights times factors, shape ``(n, *boxes, n_options)``."""
+        # With `divisions`, the last axis has divisions instead of options. Without weights, nothing is counted.
         blocks = group.blocks(_BLOCK_NUMBERS // max(self.boxes.space.n_options, 1))
         if not len(weights):
             yield from ((block, weights) for block in blocks)
@@ -283,23 +283,23 @@ class Cubes:
         table = summed(self.rows.table(group.axes, weights, factors), group.sets[1:], first=2)
         for block in blocks:
             part = table[(slice(None), slice(None), *block[1:])]
-            yield block, summed(part, [one[block[0]] for one in group.sets[:1]])
+            yield block, summed(part, [sets[block[0]] for sets in group.sets[:1]])
 
     def _children(self, group: Group, left: int, branch: int) -> Floats:
         """Return the values of each option's branch in all boxes of a group, shape ``(*boxes, n_options)``."""
-        found = np.empty((*group.shape, self.boxes.space.n_options), self.semiring.kind)
-        for axis, one in enumerate(self.boxes.axes):
-            axes = tuple(sorted({*group.axes, axis}))
-            place = axes.index(axis)
+        branch_values = np.empty((*group.shape, self.boxes.space.n_options), self.semiring.kind)
+        for index, axis in enumerate(self.boxes.axes):
+            axes = tuple(sorted({*group.axes, index}))
+            place = axes.index(index)
             values, sizes = self.values[left][axes], dict(zip(group.axes, group.shape, strict=True))
-            values = values[tuple(slice(None) if i == axis else slice(sizes[i]) for i in axes)]
-            children = one.children[branch][1 : sizes[axis] + 1] if axis in sizes else one.children[branch][0]
+            values = values[tuple(slice(None) if i == index else slice(sizes[i]) for i in axes)]
+            children = axis.children[branch][1 : sizes[index] + 1] if index in sizes else axis.children[branch][0]
             values = values.take(children - 1, axis=place, mode="clip")
-            found[..., one.options] = np.moveaxis(values, place + (axis in sizes), -1)
-        return found
+            branch_values[..., axis.options] = np.moveaxis(values, place + (index in sizes), -1)
+        return branch_values
 
 
 def _close(options: Floats, value: float, group: Group, block: Block, divisions: Divisions | None) -> None:
-    """Give the options, or divisions, that do not divide the boxes of a block this value."""
-    for some, closed in group.closed(block, divisions):
-        np.copyto(options[..., some], value, where=closed)
+    """Set `options` to `value` in place for the options (or divisions) that do not divide a box of the block."""
+    for places, closed in group.closed(block, divisions):
+        np.copyto(options[..., places], value, where=closed)

@@ -1,11 +1,13 @@
-"""The chance that a draw gives each value to each pattern: the outside half of the inside-outside algorithm.
+"""The outside pass of the inside-outside algorithm: the probability that a draw gives each value to each pattern.
 
-The search values all models below every state. Here the probability to reach a state is passed on, from the root down:
+The search computes the total weight of all models below each state. The outside pass computes the probability to reach
+each state, from the root down:
 
     P(option taken at a state) = P(state) · go ⊗ value(caught) ⊗ value(left) ⊘ value(state)
 
-and each branch of the option is reached with that probability. Where a branch is a leaf, its value is drawn by its
-rows. A pattern's chance of a value is the sum over all leaves that it is in: one pass for all patterns and values.
+Each branch of the option is reached with that probability. If a branch is a leaf, the distribution of its value depends
+on its rows. A pattern's probability of a value is the sum over all leaves that contain the pattern. One pass computes
+the probabilities for all patterns and values.
 
 References
 ----------
@@ -28,35 +30,35 @@ from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT
 
 MOST_WEIGHT = 500
-"""The largest weight of draws whose chances are known: e⁻⁵⁰⁰ leaves room in float64 for `LeafShares.negligible`."""
+"""The largest weight for which probabilities are computed, so that `LeafShares.negligible` is a normal float64."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawChances:
-    """Exact chances of one draw over one table. **Private**: functions of the rows."""
+    """Probabilities of one draw over one table. **Private**: they depend on the rows."""
 
-    values: Floats  # the chance that the leaf of each pattern has each value of the loss
-    sizes: Floats  # the chance of each size that can be drawn, the smallest first
-    first: Floats  # the chance that the root is a leaf, then that of each option there
-    uses: Floats  # how often each option is taken, on average
+    values: Floats  # the probability of each value in each pattern's leaf, shape ``(n_patterns, n_values)``
+    sizes: Floats  # the probability of each size, the smallest size first
+    first: Floats  # the probability that the root is a leaf, then the probability of each option at the root
+    uses: Floats  # the expected number of times that the model uses each option
 
 
 @dataclass(frozen=True)
 class LeafShares:
-    """The chances of a leaf's values, by its rows."""
+    """The probabilities of a leaf's values, given its rows."""
 
     loss: Loss  # the loss of a row
     weight: float  # the weight of a loss of 1
 
     @property
     def negligible(self) -> float:
-        """The chance ``1e-45·e^(−weight)``: states that a draw comes to with a smaller one are left out."""
-        # A row more or less makes no state likelier than ``e^weight`` times. So with that row or without it, all that
-        # is left out of 10⁹ states has a chance below 10⁻³⁶.
+        """The probability ``1e-45·e^(−weight)``; states with a smaller probability are skipped."""
+        # Adding or removing a row multiplies the probability of a state by at most ``e^weight``. So with or without
+        # that row, the skipped states have a total probability below 10⁻³⁶ if there are at most 10⁹ of them.
         return float(1e-45 * np.exp(-self.weight))
 
     def __call__(self, counts: Floats) -> Floats:
-        """Return the chance of each value in leaves, from rows of shape ``(n_classes, ...)``: ``(n_values, ...)``."""
+        """Return the probabilities of values, shape ``(n_values, ...)``, from counts of shape ``(n_classes, ...)``."""
         losses = self.loss.totals(np.asarray(counts, dtype=np.float64).reshape(len(counts), -1))
         losses -= losses.min(axis=0)
         losses *= -self.weight / self.loss.steps
@@ -66,15 +68,15 @@ class LeafShares:
 
 
 def size_chances(totals: Floats) -> Floats:
-    """Return the chance of each size from the logarithms of the weights of all models of each size."""
+    """Return the probability of each size from the logarithms of the total weights of each size."""
     shares = np.exp(totals - totals.max())
     return shares / shares.sum()
 
 
 def last_choices(log_each: Floats, weight: float, totals: Floats, more: Floats) -> tuple[Floats, Floats]:
-    """Return the chances of the labels of an option's two leaves, of errors of two classes, where no more follows."""
-    # Where both have the same label, all options of a state are alike. Where they have not, the loss is half of the
-    # state's rows, less half of how many more rows have the label that one branch has there than the other one.
+    """Return the probabilities of the labels of a last option's two leaves, for errors of two classes."""
+    # If both leaves have the same label, all options of a state have the same loss. If their labels differ, the loss is
+    # half of the rows minus half of the excess of correct over wrong rows, which is `more` or its negative.
     log_each = log_each - 2 * np.log(2)
     alike = np.exp(log_each - weight * totals[::-1])
     half, more = (log_each - weight / 2 * totals.sum(axis=0))[..., None], weight / 2 * more.astype(np.float64)
@@ -82,7 +84,7 @@ def last_choices(log_each: Floats, weight: float, totals: Floats, more: Floats) 
 
 
 class _Outside:
-    """The chances of a draw over one table, while they are passed on: exact, private."""
+    """The private probabilities of a draw over one table, during the outside pass."""
 
     def __init__(self, shares: LeafShares, n_patterns: int, n_options: int, totals: Sequence[float]) -> None:
         self._shares, self._sizes = shares, size_chances(np.array(totals))
@@ -94,14 +96,14 @@ class _Outside:
         return DrawChances(self._values.T, self._sizes, self._first, self._uses)
 
     def _add_options(self, stopped: Floats, taken: Floats, *, at_root: bool) -> None:
-        """Add the chances of options, shape ``(n_options,)``."""
+        """Add the probabilities of options, shape ``(n_options,)``."""
         self._uses += taken
         if at_root:
             self._first += np.append(stopped.sum(), taken)
 
 
 class OutsideMasks(_Outside):
-    """The chances of a draw over the sets of sides of one table: exact, private."""
+    """The private probabilities of a draw over one table, for states that are sets of sides."""
 
     def __init__(self, masks: Masks, shares: LeafShares) -> None:
         rows = next(iter(masks.searches.values())).rows
@@ -115,7 +117,7 @@ class OutsideMasks(_Outside):
                 self._values += chance * shares(rows.totals(np.ones((1, len(rows)), dtype=bool)))
 
     def _sweep(self, search: Search, values: list[Floats], chance: float) -> None:
-        """Pass the chance of a search on, level by level."""
+        """Pass the probability of a search on, level by level."""
         reached = np.array([chance])
         for depth in range(len(search.levels)):
             below = np.zeros(len(values[depth + 1]) if depth + 1 < len(values) else 0)
@@ -131,7 +133,7 @@ class OutsideMasks(_Outside):
     def _pass_on(
         self, search: Search, depth: int, chosen: Index, values: list[Floats], reached: Floats, below: Floats
     ) -> None:
-        """Pass the probabilities to reach some states on to their leaves, and to the states `below`."""
+        """Pass the probabilities of the chosen states on to their leaves and to the states `below`."""
         matrix, catches = search.rows, search.rows.catches
         rows = matrix.on(search.levels[depth].states[chosen])
         following = values[depth + 1] if depth + 1 < len(values) else None
@@ -144,15 +146,15 @@ class OutsideMasks(_Outside):
         for branch, part in ((CAUGHT, caught), (LEFT, total[..., None] - caught)):
             children = None if following is None else search.levels[depth].children(chosen, branch)
             if children is None:
-                given = _summed(rows, self._shares(part) * taken)
-                self._values += (given * (catches if branch == CAUGHT else ~catches)).sum(axis=2)
+                option_chances = _summed(rows, self._shares(part) * taken)
+                self._values += (option_chances * (catches if branch == CAUGHT else ~catches)).sum(axis=2)
             else:
                 places = np.clip(children.ravel(), 0, len(below) - 1)
                 below += np.bincount(places, taken.ravel(), minlength=len(below))
         self._add_options(stopped, taken.sum(axis=0), at_root=not depth)
 
     def _pass_on_last(self, search: Search, depth: int, chosen: Index, value: Floats, reached: Floats) -> None:
-        """Pass the chances on where one choice is left, of errors of two classes: by differences of counts."""
+        """Pass the probabilities on if one choice is left, by differences of the counts of two classes."""
         matrix, semiring, states = search.rows, search.semiring, search.levels[depth].states[chosen]
         rows, is_open = matrix.on(states), matrix.space.open(states)
         n_open, value = is_open.sum(axis=1), value[chosen]
@@ -163,22 +165,22 @@ class OutsideMasks(_Outside):
         alike, unlike = last_choices(log_each, self._shares.weight, totals, more)
         unlike *= is_open
         self._values += (stopped * self._shares(totals) + n_open * alike) @ rows
-        (one, other), catches = _summed(rows, unlike), matrix.catches
-        self._values[0] += np.where(catches, one, other).sum(axis=1)
-        self._values[1] += np.where(catches, other, one).sum(axis=1)
+        (first, second), catches = _summed(rows, unlike), matrix.catches
+        self._values[0] += np.where(catches, first, second).sum(axis=1)
+        self._values[1] += np.where(catches, second, first).sum(axis=1)
         taken = alike.sum(axis=0)[:, None] * is_open + unlike.sum(axis=0)
         self._add_options(stopped, taken.sum(axis=0), at_root=not depth)
 
 
 def _summed(rows: Mask, chances: Floats) -> Floats:
-    """Return chances summed over the states that each pattern is in, shape ``(n_values, n_patterns, n_options)``."""
-    # From masks ``(n_states, n_patterns)`` and chances ``(n_values, n_states, n_options)``.
+    """Return sums over the states that contain each pattern, shape ``(n_values, n_patterns, n_options)``."""
+    # `rows` has the shape ``(n_states, n_patterns)``, and `chances` has ``(n_values, n_states, n_options)``.
     flat = np.moveaxis(chances, 0, 1).reshape(len(rows), -1)
     return np.moveaxis((rows.T.astype(np.float64) @ flat).reshape(rows.shape[1], len(chances), -1), 1, 0)
 
 
 class OutsideBoxes(_Outside):
-    """The chances of a draw over the boxes of one table: exact, private."""
+    """The private probabilities of a draw over one table, for states that are boxes."""
 
     def __init__(self, cubes: Cubes, sizes: range, shares: LeafShares) -> None:
         self._cubes, boxes = cubes, cubes.boxes
@@ -205,7 +207,7 @@ class OutsideBoxes(_Outside):
             self._values += self._sizes[0] * shares(cubes.rows.total[:, None])
 
     def _pass_on(self, group: Group, left: int, reached: Floats) -> None:
-        """Pass the probabilities to reach the boxes of a group on to their leaves and to the boxes below."""
+        """Pass the probabilities of the boxes of a group on to their leaves and to the boxes below."""
         cubes, value = self._cubes, self._cubes.values[left][group.axes]
         totals, space = summed(cubes.rows.cells(group.axes), group.sets), cubes.boxes.space
         semiring, depth = cubes.semiring, cubes.boxes.depth - left
@@ -227,7 +229,7 @@ class OutsideBoxes(_Outside):
         self._add_options(stopped, taken.reshape(-1, space.n_options).sum(axis=0), at_root=not group.axes)
 
     def _pass_on_last(self, group: Group, reached: Floats) -> None:
-        """Pass the chances on where one choice is left, of errors of two classes: by differences of counts."""
+        """Pass the probabilities on if one choice is left, by differences of the counts of two classes."""
         cubes, weight, value = self._cubes, self._shares.weight, self._cubes.values[1][group.axes]
         totals, n_open = summed(cubes.rows.cells(group.axes), group.sets), group.n_open
         rows, taken = cubes.rows, np.zeros(cubes.boxes.space.n_options)
@@ -242,8 +244,8 @@ class OutsideBoxes(_Outside):
             every = (slice(None), *block)
             alike[every], unlike = last_choices(log_each[block], weight, totals[every], sides[0])
             is_open = np.ones(sides[0].shape, dtype=bool)
-            for some, closed in group.closed(block, None):
-                is_open[..., some] &= ~closed
+            for places, closed in group.closed(block, None):
+                is_open[..., places] &= ~closed
             unlike *= is_open
             self._add(lines[every], unlike, CAUGHT)
             self._add(lines[every], unlike[::-1], LEFT)
@@ -254,7 +256,7 @@ class OutsideBoxes(_Outside):
         self._add_options(stopped, taken, at_root=not group.axes)
 
     def _add(self, lines: Floats, chances: Floats, branch: int) -> None:
-        """Add the chances of options, shape ``(..., n_options)``, to the bins of a branch, shape ``(..., n_bins)``."""
+        """Add probabilities by option, ``(..., n_options)``, to the bins of a branch, ``(..., n_bins)``."""
         start = 0
         for axis in self._cubes.boxes.axes:
             bins = axis.caught if branch == CAUGHT else ~axis.caught
@@ -262,12 +264,12 @@ class OutsideBoxes(_Outside):
             start += axis.n_bins
 
     def _to_cells(self, group: Group, chances: Floats) -> None:
-        """Give chances of values in boxes, shape ``(n_values, *boxes)``, to the patterns in these."""
+        """Add probabilities by box, shape ``(n_values, *boxes)``, to the patterns in the boxes."""
         cells = summed(chances, [sets.T for sets in group.sets]).reshape(len(chances), -1)
         self._values += cells[:, self._cubes.rows.code(group.axes)]
 
     def _to_bins(self, group: Group, chances: Floats) -> None:
-        """Give chances of values in boxes and one more bin, shape ``(n_values, *boxes, n_bins)``, to the patterns."""
+        """Add probabilities by box and bin, shape ``(n_values, *boxes, n_bins)``, to the patterns in both."""
         rows = self._cubes.rows
         lines = summed(chances, [sets.T for sets in group.sets]).reshape(len(chances), -1, self._width)
         code, starts = rows.code(group.axes), np.cumsum([0, *(axis.n_bins for axis in rows.boxes.axes)])
@@ -275,22 +277,22 @@ class OutsideBoxes(_Outside):
             self._values += lines[:, code, start + bins]
 
     def _to_children(self, group: Group, left: int, branch: int, taken: Floats) -> None:
-        """Give the chances of options, shape ``(*boxes, n_options)``, to the boxes of a branch."""
+        """Add the probabilities of options, shape ``(*boxes, n_options)``, to the boxes of a branch."""
         sizes = dict(zip(group.axes, group.shape, strict=True))
-        for axis, one in enumerate(self._cubes.boxes.axes):
-            axes = tuple(sorted({*group.axes, axis}))
-            place, found = axes.index(axis), self._reach_probabilities[left][axes]
-            part = taken[..., one.options]
-            part = np.moveaxis(part, place, -2) if axis in sizes else part[..., None, :]
-            given = _given_to_sets(one, branch, sizes.get(axis), part, found.shape[place])
-            found[tuple(slice(None) if i == axis else slice(sizes[i]) for i in axes)] += np.moveaxis(given, -1, place)
+        for index, axis in enumerate(self._cubes.boxes.axes):
+            axes = tuple(sorted({*group.axes, index}))
+            place, below = axes.index(index), self._reach_probabilities[left][axes]
+            part = taken[..., axis.options]
+            part = np.moveaxis(part, place, -2) if index in sizes else part[..., None, :]
+            sums = _summed_by_set(axis, branch, sizes.get(index), part, below.shape[place])
+            below[tuple(slice(None) if i == index else slice(sizes[i]) for i in axes)] += np.moveaxis(sums, -1, place)
 
 
-def _given_to_sets(axis: Axis, branch: int, size: int | None, part: Floats, n_sets: int) -> Floats:
-    """Return what each set of an axis is given, from chances by set and option, ``(..., size or 1, n_options)``."""
-    from scipy.sparse import csr_array  # takes long to import
+def _summed_by_set(axis: Axis, branch: int, size: int | None, part: Floats, n_sets: int) -> Floats:
+    """Return probabilities by child set, from probabilities of shape ``(..., size or 1, n_options)``."""
+    from scipy.sparse import csr_array  # slow to import
 
-    # Where an option does not divide a set, the chance is 0 and the set given any.
+    # If an option does not divide a set, its probability is 0, so its child index does not matter.
     children = axis.children[branch][:1] if size is None else axis.children[branch][1 : size + 1]
     places = np.clip(children.ravel() - 1, 0, n_sets - 1)
     to = csr_array((np.ones(len(places)), (places, np.arange(len(places)))), shape=(n_sets, len(places)))

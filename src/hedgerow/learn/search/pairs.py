@@ -1,8 +1,8 @@
 """Recursion over lists of up to two rules of up to two literals, by contingency tables of up to four attributes.
 
-The rows that two rules both catch are a sum over the contingency table of their attributes. So for each two pairs of
-attributes the table is counted once, and multiplied from either side by which cells the rules on them catch. Then each
-pair of rules is weighed once, whatever the number of patterns.
+The number of rows that two rules both catch is a sum over the contingency table of their attributes. So the table of
+each two groups of attributes is counted once and multiplied on both sides by the masks of cells that the rules catch.
+After that, the time for a pair of rules does not depend on the number of patterns.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, Space, product
 from hedgerow.tally import Tally
 
-MOST_RULES, MOST_LITERALS = 2, 2  # of the longest lists, and of the longest rules, that are searched in this way
-MOST_PAIRED = 45_000  # rules to choose from: of more, there are too many pairs to weigh
-_BLOCK = 2**20  # pairs of rules at a time
+MOST_RULES, MOST_LITERALS = 2, 2  # the limits of rules per list and literals per rule for this method
+MOST_PAIRED = 45_000  # largest number of candidate rules; with more, there are too many pairs
+_BLOCK = 2**20  # pairs of rules in a block
 Numbers = NDArray[np.floating]
 
 
@@ -32,24 +32,24 @@ class Group:
     """The options on the same one or two attributes."""
 
     columns: tuple[int, ...]  # the attributes
-    sizes: tuple[int, ...]  # how many bins they have
+    sizes: tuple[int, ...]  # the numbers of bins of the attributes
     options: Index  # the options
-    cells: Mask  # which cells of the attributes' contingency table each option catches
+    cells: Mask  # the cells that each option catches, shape ``(n_options, n_cells)``
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The rules of a search for lists of up to two of them: the same for every table."""
+    """The rules of a search for lists of up to two rules."""
 
     space: Space  # the options
-    depth: int  # the most rules
+    depth: int  # the largest number of rules in a list
 
     @classmethod
     def of(cls, space: Space, depth: int) -> Self | None:
-        """Return the rules of a search; None where it is another kind of search."""
-        is_such = CAUGHT not in space.branches and not space.has_boxes
-        is_such &= 0 < depth <= MOST_RULES and len(space.candidates.members) <= MOST_LITERALS
-        return cls(space, depth) if is_such else None
+        """Return the rules of a search, or None if it is not for lists within the limits, or if states are boxes."""
+        is_supported = CAUGHT not in space.branches and not space.has_boxes
+        is_supported &= 0 < depth <= MOST_RULES and len(space.candidates.members) <= MOST_LITERALS
+        return cls(space, depth) if is_supported else None
 
     @property
     def n_states(self) -> int:
@@ -57,7 +57,7 @@ class Pairs:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """The options by their attributes."""
+        """The options, grouped by their attributes."""
         candidates = self.space.candidates
         sizes = [attribute.n_bins for _, attribute in candidates.schema.attributes]
         ends = np.cumsum(sizes)
@@ -85,7 +85,7 @@ class Pairs:
         return np.stack([implied[list(literals)].any(axis=0) for literals in self.literals], axis=1)
 
     def open(self, options: Index) -> Mask:
-        """Return which options may follow each of some, shape ``(n, n_options)``: those that do not imply it."""
+        """Return a mask of the options that may follow each option because they do not imply it."""
         implying = self._implying
         return ~np.stack([np.logical_and.reduce(implying[list(self.literals[int(o)])]) for o in options])
 
@@ -95,7 +95,7 @@ class Pairs:
 
 
 class PairValues:
-    """The values of all lists of up to two rules over one table: exact, private."""
+    """The exact, private values of all lists of up to two rules over one table."""
 
     def __init__(
         self,
@@ -103,12 +103,12 @@ class PairValues:
         pairs: Pairs,
         semiring: Semiring,
         progress: Callable[[int], object] = lambda _: None,
-        min_rows: float = 0.0,  # rows that a rule must catch where it stands. Always 0 where the search is private.
+        min_rows: float = 0.0,  # minimum number of rows that each rule catches; always 0 if the search is private
     ) -> None:
         self._pairs, self._semiring, self._min_rows = pairs, semiring, min_rows
         bins, counts = tally.bins_and_counts()
         self._classes = np.ascontiguousarray(counts.T, dtype=np.float64)
-        # The cell of each pattern, of the table of a group's one or two attributes
+        # The cell of each pattern in the contingency table of each group
         self._codes = [bins[:, group.columns].astype(np.intp) @ [*group.sizes[1:], 1] for group in pairs.groups]
         self._total = self._classes.sum(axis=1)
         self._last_choice = LastChoice.of(semiring, self._total, pairs.depth - 1)
@@ -143,7 +143,7 @@ class PairValues:
         return below(left, None, np.ones(self._classes.shape[1], dtype=bool))
 
     def _root(self, left: int) -> tuple[Floats, Floats]:
-        """Return the weight of stopping at the root, and of each option there."""
+        """Return the weights of stopping and of each option at the root."""
         semiring, n = self._semiring, self._pairs.space.n_options
         if left == 1:
             return self._last(self._total, self._caught, np.ones(n, dtype=bool))
@@ -155,7 +155,7 @@ class PairValues:
         return caught.sum(axis=0) >= self._min_rows
 
     def _last(self, total: Floats, caught: Floats, is_open: Mask) -> tuple[Floats, Floats]:
-        """Return the weights of stopping and of each option where no other can follow."""
+        """Return the weights of stopping and of each option if one choice is left."""
         is_open = is_open & self._catches_enough(caught)
         semiring, n_open, depth = self._semiring, np.array(is_open.sum()), self._pairs.depth - 1
         options = semiring.go(n_open, depth) + semiring.leaf(caught) + semiring.leaf(total[:, None] - caught)
@@ -167,24 +167,24 @@ class PairValues:
         return self._pairs.groups[place].cells[row][self._codes[place]]
 
     def _counted(self, rows: Mask) -> Floats:
-        """Return the rows of each class that each option catches among some, shape ``(n_classes, n_options)``."""
-        found = np.zeros((len(self._classes), self._pairs.space.n_options))
+        """Return the class counts of the masked patterns that each option catches, ``(n_classes, n_options)``."""
+        caught = np.zeros((len(self._classes), self._pairs.space.n_options))
         for group, codes in zip(self._pairs.groups, self._codes, strict=True):
-            for counts, weights in zip(found, self._classes, strict=True):
+            for counts, weights in zip(caught, self._classes, strict=True):
                 cells = np.bincount(codes[rows], weights[rows], group.cells.shape[1]).astype(np.float64)
                 counts[group.options] = _product(group.cells, cells)
-        return found
+        return caught
 
-    # After each first rule, all second ones
+    # The following methods compute the values of all second rules after each first rule.
 
     def _values_left(self, progress: Callable[[int], object]) -> Floats:
-        """Return the value of what each option leaves, with one choice left, shape ``(n_options,)``."""
+        """Return the value of the rows that each option leaves, with one choice left, shape ``(n_options,)``."""
         values, classes = np.zeros(self._pairs.space.n_options, self._semiring.kind), self._classes
         weights = classes
-        if self._last_choice is not None:  # then differences are enough, and where rows must be enough, their number
+        if self._last_choice is not None:  # then differences suffice, with the sums if `min_rows` is positive
             weights = np.stack([classes[0] - classes[1], classes.sum(axis=0)][: 1 + (self._min_rows > 0)])
         for place, group in enumerate(self._pairs.groups):
-            tables = [self._table(place, each) for each in weights]
+            tables = [self._table(place, class_weights) for class_weights in weights]
             step = max(1, _BLOCK // len(values))
             for start in range(0, len(group.options), step):
                 first, cells = group.options[start : start + step], group.cells[start : start + step]
@@ -193,19 +193,19 @@ class PairValues:
         return values
 
     def _table(self, place: int, weights: Floats) -> NDArray[np.floating]:
-        """Return the weights that each option catches in each cell of a group, shape ``(n_cells, n_options)``."""
+        """Return the sum of weights that each option catches in each cell, shape ``(n_cells, n_options)``."""
         groups, kind = self._pairs.groups, np.float32 if self._total.sum() < EXACT_IN_FLOAT32 else np.float64
         n_cells = groups[place].cells.shape[1]
         table = np.zeros((n_cells, self._pairs.space.n_options), dtype=kind)
-        for other, codes in zip(groups, self._codes, strict=True):
-            width = other.cells.shape[1]
+        for group, codes in zip(groups, self._codes, strict=True):
+            width = group.cells.shape[1]
             counts = np.bincount(self._codes[place] * width + codes, weights, n_cells * width)
-            table[:, other.options] = _product(other.cells, counts.reshape(n_cells, width).astype(kind).T).T
+            table[:, group.options] = _product(group.cells, counts.reshape(n_cells, width).astype(kind).T).T
         return table
 
     def _second(self, first: Index, both: list[NDArray[np.floating]]) -> Floats:
-        """Return the values of what some first rules leave, from what each two rules catch both, by class."""
-        # Where differences are enough, `both` is of these, and of all rows if a rule must catch some.
+        """Return the values of the rows that first rules leave; `both` has counts for pairs of rules."""
+        # `both` has the counts of each class or, if differences suffice, the differences and (with a minimum) the sums.
         semiring, is_open = self._semiring, self._pairs.open(first)
         if self._min_rows:
             rows = both[1] if self._last_choice is not None else sum(both)
@@ -213,8 +213,8 @@ class PairValues:
         n_open, total = is_open.sum(axis=1), self._total[:, None] - self._caught[:, first]
         once = np.ones(len(self._caught[0]))
         if self._last_choice is not None:
-            kind, (one, other) = both[0].dtype, self._caught
-            options = 2 * both[0] - (2 * (one - other)).astype(kind)
+            kind, (first_class, second_class) = both[0].dtype, self._caught
+            options = 2 * both[0] - (2 * (first_class - second_class)).astype(kind)
             options += (total[0] - total[1]).astype(kind)[:, None]
             np.copyto(np.abs(options, out=options), CLOSED, where=~is_open)
             return self._last_choice.values(total, n_open, options, once)

@@ -1,6 +1,6 @@
-"""Semirings of the recursion over models: least loss (min, +), and total weight (Σ, ×).
+"""Semirings of the recursion over models: least loss (min, +) and total weight (Σ, ×).
 
-The product of two weights is always their sum as numbers: losses add up, and so do logarithms of weights.
+The semiring product ⊗ is always addition, because weights are represented by losses or by logarithms.
 """
 
 from __future__ import annotations
@@ -20,39 +20,38 @@ from hedgerow.privacy.stop_prior import StopPrior
 
 _LEAST_LOG = -700.0
 CLOSED = -1  # the difference of an option that cannot be taken
-_MOST_TABULATED = 2**20  # differences whose weight is looked up
-_BLOCK_NUMBERS = 2**16  # of a block of states and their options: fits in the cache
+_MOST_TABULATED = 2**20  # largest number of rows for a lookup table by difference
+_BLOCK_NUMBERS = 2**16  # states times options in a block, so that it fits in the cache
 
 
 @dataclass(frozen=True)
 class Semiring:
     """Operations that combine the weights of leaves into the weight of all models below a state."""
 
-    # From class counts, shape ``(n_classes, ...)``, the weight of a leaf, shape ``(...)``
+    # The weight of a leaf, shape ``(...)``, from class counts, shape ``(n_classes, ...)``
     leaf: Callable[[Floats], Floats]
-    # From the weights of stopping, shape ``(n,)``, of each option, shape ``(n, m)``, and how often each of
-    # these counts, shape ``(m,)``, the weight of the state, shape ``(n,)``
+    # The weight of a state, shape ``(n,)``, from the weights of stopping, shape ``(n,)``, the weights of options, shape
+    # ``(n, m)``, and the multiplicities of options, shape ``(m,)``
     plus: Callable[[Floats, Floats, Floats], Floats]
     zero: float  # the weight of an option that cannot be taken
-    # Of two classes, the weight of a leaf is ``per_row·n/2 + spread(d)``: of its n rows one class has d more.
-    # `spread` is None where it is not.
+    # With two classes, the weight of a leaf with n rows and a difference d of the class counts is
+    # ``per_row·n/2 + spread(d)``. `spread` is None if the weight does not have this form.
     per_row: float
     spread: Callable[[Floats], Floats] | None
-    # From the rows of a table, a function of differences, shape ``(n, m)``, and of how often each counts, shape
-    # ``(m,)``: ⊕ over the spreads, shape ``(n,)``
+    # A function, made for the number of rows of a table. It maps differences, shape ``(n, m)``, and multiplicities,
+    # shape ``(m,)``, to ⊕ over the spreads, shape ``(n,)``.
     spreads: Callable[[int], Callable[[Array, Floats], Floats]]
     half: float  # the weight with ``spread(a) ⊗ spread(b) = half ⊗ (spread(a + b) ⊕ spread(a − b))``
-    # From the number of open options, shape ``(n,)``, and the depth of the states below the root of the search, the
-    # weight of stopping, and the weight of taking any one of the open options
+    # The weights of stopping and of taking an open option, from the number of open options, shape ``(n,)``, and the
+    # depth of the states below the root of the search
     stop: Callable[[Index, int], Floats]
     go: Callable[[Index, int], Floats]
-    kind: type = np.float64  # of weights
-    is_least: bool = False  # whether ⊕ is the least: an option that changes nothing, or is there twice, adds nothing
+    kind: type = np.float64  # the type of weights
+    is_least: bool = False  # whether ⊕ is the minimum, so that repeated or useless options do not change it
 
 
 def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
-    """Return (min, +): the least loss of a model in rows, each rule or split counting for `penalty` more rows."""
-    # All weights are whole numbers of steps of the loss, or of the penalty, hence exact.
+    """Return (min, +), for the least loss in rows plus `penalty` rows for each rule or split."""
     has_labels = loss is None or loss.is_errors
     return Semiring(
         leaf=errors if loss is None else loss.least,
@@ -71,10 +70,11 @@ def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
 def all_models(epsilon: float, prior: StopPrior, loss: Loss | None = None) -> Semiring:
     """Return (Σ, ×) in natural logarithms: the weights ``prior(model)·exp(−epsilon·loss(model))`` of all models.
 
-    The prior is a probability over models: at every position where options are open stop with the probability that
-    `prior` has at this depth, else take one of them, uniformly; in every leaf one of the loss's values, uniformly. So
-    in a state without rows the weights of all models sum to 1. Weights are exact up to the rounding that `Rounding`
-    bounds, provided that `epsilon` has few enough digits for ``epsilon·loss`` to be exact.
+    The prior is a probability distribution over models. At each position with open options, it stops with the
+    probability that `prior` has for the depth; otherwise it takes an open option uniformly at random. The value of each
+    leaf is uniform over the values of the loss. So in a state without rows, the weights of all models sum to 1. Weights
+    are exact up to the rounding that `Rounding` bounds, if `epsilon` has few enough digits for ``epsilon·loss`` to be
+    exact.
     """
 
     def by_errors(counts: Floats) -> Floats:
@@ -103,22 +103,22 @@ def all_models(epsilon: float, prior: StopPrior, loss: Loss | None = None) -> Se
 
 
 def all_models_of_many_rows(epsilon: float, prior: StopPrior, loss: Loss) -> Semiring:
-    """Return (Σ, ×) as `all_models` does, for so many rows that float64 cannot hold logarithms of weights closely.
+    """Return the semiring (Σ, ×) of `all_models` for tables too large for accurate float64 logarithms of weights.
 
-    A weight ``exp(−unit·m + r)`` is the complex number ``m + r·i``: the least loss of all, in steps, exact, and a
-    logarithm that no number of rows makes large. Products are still sums.
+    A weight ``exp(−unit·m + r)`` is represented by the complex number ``m + r·i``. The real part is the exact least
+    loss in steps. The imaginary part is a logarithm that does not grow with the number of rows. ⊗ is still addition.
     """
     unit, base = epsilon / loss.steps, all_models(epsilon, prior)
 
     def leaf(counts: Floats) -> Any:
         flat = counts.reshape(len(counts), -1)
-        found = np.empty(flat.shape[1], dtype=np.complex128)
-        for start in range(0, len(found), BLOCK):
+        weights = np.empty(flat.shape[1], dtype=np.complex128)
+        for start in range(0, len(weights), BLOCK):
             losses = loss.totals(flat[:, start : start + BLOCK])
             least = losses.min(axis=0)
             shares = _exp(-unit * (losses - least)).sum(axis=0) / len(losses)
-            found[start : start + BLOCK] = least + 1j * np.log(shares)
-        return found.reshape(counts.shape[1:])
+            weights[start : start + BLOCK] = least + 1j * np.log(shares)
+        return weights.reshape(counts.shape[1:])
 
     def plus(stop: Floats, options: Floats, times: Floats) -> Any:
         least = np.minimum(stop.real, options.real.min(axis=1, initial=np.inf))
@@ -139,54 +139,54 @@ def all_models_of_many_rows(epsilon: float, prior: StopPrior, loss: Loss) -> Sem
 
 
 def choice_of_many_rows(choose: Choose, epsilon: float, steps: int) -> Callable[[Floats], int]:
-    """Return a draw among the weights of `all_models_of_many_rows`: by whole numbers, exact for differences of loss."""
+    """Return a draw by weights of `all_models_of_many_rows`, in integers that represent loss differences exactly."""
     digits = weight_digits(steps)
     share, exponent = math.frexp(epsilon / steps)
-    whole, places = int(math.ldexp(share, digits)), digits - exponent  # a step weighs ``whole·2^−places``
+    whole, places = int(math.ldexp(share, digits)), digits - exponent  # the weight of a step is ``whole·2^−places``
 
-    def chosen(weights: Floats) -> int:
-        more = (weights.real - weights.real.min()).astype(np.int64)
-        finer = min(62 - (whole * max(int(more.max()), 1)).bit_length(), 45 - places)
+    def draw(weights: Floats) -> int:
+        excess = (weights.real - weights.real.min()).astype(np.int64)
+        finer = min(62 - (whole * max(int(excess.max()), 1)).bit_length(), 45 - places)
         logs = np.rint(np.ldexp(weights.imag, places + finer)).astype(np.int64)
-        return choose(logs - more * (whole << finer), 2.0 ** (places + finer))
+        return choose(logs - excess * (whole << finer), 2.0 ** (places + finer))
 
-    return chosen
+    return draw
 
 
 def _by_loss(loss: Loss, unit: float) -> Callable[[Floats], Floats]:
-    """Return the weight of leaves: the logarithm of the mean over values of ``exp(−unit·loss)``, the loss in steps."""
+    """Return the function for leaf weights, the log of the mean over values of ``exp(−unit·loss in steps)``."""
 
     def leaf(counts: Floats) -> Floats:
         flat = counts.reshape(len(counts), -1)
-        found = np.empty(flat.shape[1])
-        for start in range(0, len(found), BLOCK):
+        weights = np.empty(flat.shape[1])
+        for start in range(0, len(weights), BLOCK):
             losses = loss.totals(flat[:, start : start + BLOCK])
             least = losses.min(axis=0)
             losses -= least
             losses *= -unit
             shares = _exp(losses).sum(axis=0) / len(losses)
-            found[start : start + BLOCK] = np.log(shares) - unit * least
-        return found.reshape(counts.shape[1:])
+            weights[start : start + BLOCK] = np.log(shares) - unit * least
+        return weights.reshape(counts.shape[1:])
 
     return leaf
 
 
 def _exp(shares: Floats) -> Floats:
-    """Return exponentials in place; of less than e⁻⁷⁰⁰, which 1 absorbs, e⁻⁷⁰⁰: smaller numbers take much longer."""
+    """Return exponentials in place; for speed, results below e⁻⁷⁰⁰, negligible next to 1, become e⁻⁷⁰⁰."""
     np.maximum(shares, _LEAST_LOG, out=shares)
     return np.exp(shares, out=shares)
 
 
 class LastChoice:
-    """The weights of the last choices over one table, of two classes, from differences of counts: exact, private.
+    """The exact, private weights of the last choices over one table, from differences of two classes' counts.
 
-    The two leaves that an option makes weigh as much as two other numbers of rows, one of them the same for all
-    options:
+    The weight of an option's two leaves follows from two other differences. The first is the same for all options:
 
         spread(a) ⊗ spread(b)  =  half ⊗ (spread(a + b) ⊕ spread(a − b))
 
-    where `a` and `b` are how many more rows of the first class each leaf has: ``cosh x · cosh y = ½ (cosh(x + y) +
-    cosh(x − y))``, and ``|a| + |b| = max(|a + b|, |a − b|)`` for the fewest errors. What is alike is added once.
+    `a` and `b` are the differences between the counts of the first and the second class in each leaf. For total weights
+    this follows from ``cosh x · cosh y = ½ (cosh(x + y) + cosh(x − y))``. For the least errors it follows from
+    ``|a| + |b| = max(|a + b|, |a − b|)``. The common term ``a + b`` is added once for each state.
     """
 
     def __init__(self, semiring: Semiring, rows: int, depth: int) -> None:
@@ -194,24 +194,24 @@ class LastChoice:
 
     @classmethod
     def of(cls, semiring: Semiring, total: Floats, depth: int) -> Self | None:
-        """Return the weights over a table, of states at a depth; None where differences are not enough."""
+        """Return the weights over a table for states at a depth, or None if differences do not suffice."""
         return None if semiring.spread is None or len(total) != 2 else cls(semiring, int(total.sum()), depth)
 
     def values(self, totals: Floats, n_open: Index, differences: NDArray[np.floating], times: Floats) -> Floats:
-        """Return the values of some states, shape ``(n,)``."""
+        """Return the values of states, shape ``(n,)``."""
         semiring, options = self._semiring, differences.reshape(len(n_open), len(times))
         go, stopped = semiring.go(n_open, self._depth), semiring.stop(n_open, self._depth)
         alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open), self._depth) + semiring.half, semiring.zero)
         stop = semiring.leaf(totals) + semiring.plus(stopped, alike[:, None], np.ones(1))
-        each = semiring.per_row / 2 * totals.sum(axis=0) + (go + semiring.half)
+        common = semiring.per_row / 2 * totals.sum(axis=0) + (go + semiring.half)
         unlike, step = np.empty(len(n_open)), max(1, _BLOCK_NUMBERS // max(1, len(times)))
         for start in range(0, len(unlike), step):
             block = slice(start, start + step)
             unlike[block] = self._spreads(options[block], times)
-        return semiring.plus(stop - each, unlike[:, None], np.ones(1)) + each
+        return semiring.plus(stop - common, unlike[:, None], np.ones(1)) + common
 
 
-def _largest(differences: Array, times: Floats) -> Floats:  # noqa: ARG001 -- the least is the least
+def _largest(differences: Array, times: Floats) -> Floats:  # noqa: ARG001 -- multiplicities do not change a minimum
     most = differences.max(axis=1, initial=CLOSED).astype(np.float64)
     return np.where(most < 0, np.inf, most / -2)
 
@@ -219,8 +219,8 @@ def _largest(differences: Array, times: Floats) -> Floats:  # noqa: ARG001 -- th
 def _sum_of_spreads(unit: float, rows: int) -> Callable[[Array, Floats], Floats]:
     """Return a function of differences: the logarithms of the sums of ``cosh(unit·difference)``."""
 
-    # If D is the largest difference of a state, cosh(x·d) is e^(x·D) times two factors, which are looked up where the
-    # table is small: e^(−x·(D − d)) and (1 + e^(−2x·d))/2, 0 for `CLOSED`.
+    # If D is the largest difference of a state, cosh(x·d) is e^(x·D) times e^(−x·(D − d)) times (1 + e^(−2x·d))/2. For
+    # small tables, the last two factors are looked up. The last factor is set to 0 for `CLOSED`.
     def fall(steps: Array) -> Floats:
         exponents = -unit * steps.astype(np.float64)
         return np.where(exponents < _LEAST_LOG, 0.0, np.exp(np.maximum(exponents, _LEAST_LOG)))
@@ -230,7 +230,7 @@ def _sum_of_spreads(unit: float, rows: int) -> Callable[[Array, Floats], Floats]
 
     if rows < _MOST_TABULATED:
         size = np.arange(rows + 2)
-        falls, evens = fall(size), np.append(even(size[:-1]), 0.0)  # the last one is that of −1
+        falls, evens = fall(size), np.append(even(size[:-1]), 0.0)  # index −1, for `CLOSED`, takes the last entry
         fall, even = (lambda steps: falls.take(steps)), (lambda differences: evens.take(differences))
 
     def summed(differences: Array, times: Floats) -> Floats:
@@ -238,7 +238,7 @@ def _sum_of_spreads(unit: float, rows: int) -> Callable[[Array, Floats], Floats]
         most = own.max(axis=1, initial=CLOSED)
         weights = even(own)
         weights *= fall(np.subtract(most[:, None], own, out=own))
-        with np.errstate(divide="ignore"):  # where all are closed
+        with np.errstate(divide="ignore"):  # all options of a state can be closed
             return np.log(weights @ times) + unit * most
 
     return summed
