@@ -1,4 +1,4 @@
-"""The certified optimum: the best rule list or tree of a table, or a model with a proven lower bound if time runs out.
+"""The certified optimum: the best rule list or tree of a table, or a model with a proven lower bound at a limit.
 
 If the boxes, or the pairs of rules, are too many to compute all their values, states are searched level by level by
 branch and bound. In trees with errors as the loss, the values of the last two choices are computed together. States
@@ -263,7 +263,7 @@ class Optimum:
 def find_optimum(
     tally: Tally, space: Space, settings: SearchSettings, time_limit: float | None, progress: Progress
 ) -> Optimum:
-    """Return the model with the least loss plus penalties among all models within the settings."""
+    """Return the best model within the settings, or at a limit the best visited model with a lower bound."""
     # Options that catch too few rows of the table are dropped. The values of all boxes, or pairs of rules, are computed
     # from contingency tables if the estimated time is below a third of the limit and below the estimate for masks.
     # Otherwise, or if the computation takes half of the limit, the search uses branch and bound.
