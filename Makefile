@@ -71,6 +71,7 @@ check: $(VENV)/.check $(VENV)/.lab  ## check lint, format, prose and types, incl
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mdformat --check $(MARKDOWN)
+	$(BIN)/python .ci/prose.py
 	$(BIN)/hadolint Containerfile
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python .ci/typed_docs.py $(VENV)/stubs

@@ -1,6 +1,7 @@
 """Check the prose of docstrings, comments, messages and pages against the rules of `.ci/prose.toml`.
 
-Print each hit as `path:line: [rule] words (advice)`, and exit with 1 if there is any hit. With `--count`, print the
+Print each hit as `path:line: [rule] words (advice)`, and exit with 1 if there is any hit. Without paths, check the
+whole project, and print only the hits of rules that have more hits than the settings keep. With `--count`, print the
 number of hits by file and by rule instead.
 """
 
@@ -149,20 +150,29 @@ def counted(hits: list[Hit]) -> list[str]:
     return [f"{number:6} {name}" for table in tables for name, number in table.most_common()]
 
 
+def too_many(hits: list[Hit]) -> list[Hit]:
+    """Return the hits of rules that have more hits than were read and kept."""
+    kept, counts = SETTINGS["kept"], Counter(hit.rule for hit in hits)
+    return [hit for hit in hits if counts[hit.rule] > kept.get(hit.rule, 0)]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("paths", nargs="*", default=[*SETTINGS["settings"]["paths"], "tests"])
+    parser.add_argument(
+        "paths", nargs="*", help="files and folders; without any, the project, which may keep some hits"
+    )
     parser.add_argument("--count", action="store_true", help="print the number of hits by file and by rule")
     options = parser.parse_args()
     hits = list[Hit]()
-    for path in files(options.paths):
+    for path in files(options.paths or [*SETTINGS["settings"]["paths"], "tests"]):
         if path.parts[0] != "tests":
             hits += breaches(path)
         if path.suffix == ".py":
             hits += names(path)
-    lines = counted(hits) if options.count else list(map(str, hits))
+    shown = hits if options.paths or options.count else too_many(hits)
+    lines = counted(shown) if options.count else list(map(str, shown))
     sys.stdout.write("".join(f"{line}\n" for line in lines))
-    return int(bool(hits))
+    return int(bool(shown))
 
 
 if __name__ == "__main__":
