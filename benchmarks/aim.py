@@ -67,8 +67,8 @@ def runs(name, split, wanted):
         for learner, delta in zip(OURS, (None, DELTA), strict=True):
             if learner in wanted:
                 card = hr.PrivateScorecardClassifier(epsilon, delta=delta)
-                found = [drawn(card, tally, X_test, y_test) for _ in range(DRAWS)]
-                yield name, split, epsilon, learner, *np.mean(found, axis=0).round(5).tolist()
+                result = [drawn(card, tally, X_test, y_test) for _ in range(DRAWS)]
+                yield name, split, epsilon, learner, *np.mean(result, axis=0).round(5).tolist()
         for learner, strength in zip(PEERS, STRENGTHS, strict=True):
             if peers and learner in wanted:
                 reached = scores(y_test, np.array(peers[place][strength]))[:3]

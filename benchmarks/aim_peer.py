@@ -30,7 +30,7 @@ ROWS, STRENGTHS = 100_000, (1.0, 0.1, 0.01)
 def size_of(domain, cliques):
     """Return the size in MB of the model with these cliques, after triangulation in the greedy order."""
     tree = JunctionTree.__new__(JunctionTree)
-    tree.cliques, tree.domain, tree._prng = [tuple(one) for one in cliques], domain, None
+    tree.cliques, tree.domain, tree._prng = [tuple(clique) for clique in cliques], domain, None
     tree.graph = tree._make_graph()
     return tree._triangulated(tree._greedy_order(stochastic=False)[0])[1] * 8 / 2**20
 
@@ -59,39 +59,41 @@ class Inference:
         self.step = 1 / (max(weights.values()) * self.total)
         model = GraphicalModel(self.domain, list(weights), self.total, prng=self.random)
         self.messages = [(*pair, *self._axes(*pair), self._axes(*pair[::-1])[1]) for pair in model.message_order]
-        homes = {p: min((one for one in model.cliques if set(p) <= set(one)), key=self.domain.size) for p in weights}
+        homes = {
+            p: min((clique for clique in model.cliques if set(p) <= set(clique)), key=self.domain.size) for p in weights
+        }
         self.losses = [(homes[p], *self._axes(homes[p], p), weights[p], answers[p]) for p in weights]
         start = CliqueVector.zeros(self.domain, model.cliques)
         if self.model is not None:
             start.combine(self.model.potentials)
-        found = self._descend({one: start[one].values for one in model.cliques})
+        result = self._descend({clique: start[clique].values for clique in model.cliques})
         model.potentials, model.marginals = (
-            CliqueVector({one: Factor(self.domain.project(one), array) for one, array in arrays.items()})
-            for arrays in found
+            CliqueVector({clique: Factor(self.domain.project(clique), array) for clique, array in arrays.items()})
+            for arrays in result
         )
         self.model = model
         return model
 
     def _axes(self, clique, kept):
         """Return the axes that are summed out, and the shape of the result with these axes of length 1."""
-        out = tuple(axis for axis, one in enumerate(clique) if one not in kept)
-        return out, tuple(self.domain[one] if one in kept else 1 for one in clique)
+        out = tuple(axis for axis, item in enumerate(clique) if item not in kept)
+        return out, tuple(self.domain[item] if item in kept else 1 for item in clique)
 
     def _marginals(self, potentials):
         """Return the marginals of the cliques, by belief propagation."""
-        beliefs, told = {one: array.copy() for one, array in potentials.items()}, {}
-        for one, other, out, shape, there in self.messages:
-            known = beliefs[one]
-            if (other, one) in told:
-                known = known - told[other, one].reshape(shape)
-            told[one, other] = log_sum(known, out)
-            beliefs[other] += told[one, other].reshape(there)
+        beliefs, told = {item: array.copy() for item, array in potentials.items()}, {}
+        for item, other, out, shape, there in self.messages:
+            known = beliefs[item]
+            if (other, item) in told:
+                known = known - told[other, item].reshape(shape)
+            told[item, other] = log_sum(known, out)
+            beliefs[other] += told[item, other].reshape(there)
         scale = np.log(self.total) - log_sum(next(iter(beliefs.values())))
-        return {one: np.exp(array + scale) for one, array in beliefs.items()}
+        return {item: np.exp(array + scale) for item, array in beliefs.items()}
 
     def _loss(self, marginals):
         """Return half the weighted squares, and their gradient."""
-        loss, gradient = 0.0, {one: np.zeros(array.shape) for one, array in marginals.items()}
+        loss, gradient = 0.0, {item: np.zeros(array.shape) for item, array in marginals.items()}
         for clique, out, shape, weight, answer in self.losses:
             gap = marginals[clique].sum(axis=out) - answer
             loss += 0.5 * weight * float(np.vdot(gap, gap))
@@ -107,18 +109,18 @@ class Inference:
             here, gradient = self._loss(ahead[1])
             size *= GROWTH
             for _ in range(HALVINGS):
-                moved = {one: array - size * gradient[one] for one, array in ahead[0].items()}
+                moved = {item: array - size * gradient[item] for item, array in ahead[0].items()}
                 reached = self._marginals(moved)
-                found = self._loss(reached)[0]
-                gain = sum(float(np.vdot(gradient[one], ahead[1][one] - array)) for one, array in reached.items())
-                if here - found >= 0.5 * size * gain:
+                result = self._loss(reached)[0]
+                gain = sum(float(np.vdot(gradient[item], ahead[1][item] - array)) for item, array in reached.items())
+                if here - result >= 0.5 * size * gain:
                     break
                 size /= 2
-            if found <= loss:
+            if result <= loss:
                 later = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
                 push, momentum = (momentum - 1) / later, later
-                further = {one: array + push * (array - best[0][one]) for one, array in moved.items()}
-                best, loss, ahead = (moved, reached), found, (further, self._marginals(further))
+                further = {item: array + push * (array - best[0][item]) for item, array in moved.items()}
+                best, loss, ahead = (moved, reached), result, (further, self._marginals(further))
             else:
                 ahead, momentum = best, 1.0
             if step % PAUSE == 0:
@@ -161,8 +163,8 @@ def main():
     for epsilon in map(float, epsilons.split(",")):
         start = time.process_time()
         model = fitted(codes, sizes, epsilon, delta, most, int(seed))
-        found = {"seconds": round(time.process_time() - start, 2)}
-        print(json.dumps(found | dict(zip(STRENGTHS, chances(model, data["X_test"], sizes), strict=True))), flush=True)
+        result = {"seconds": round(time.process_time() - start, 2)}
+        print(json.dumps(result | dict(zip(STRENGTHS, chances(model, data["X_test"], sizes), strict=True))), flush=True)
 
 
 if __name__ == "__main__":

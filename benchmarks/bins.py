@@ -32,8 +32,8 @@ def main():
     with threadpool_limits(1):
         for name in PROBLEMS:
             made = [problem(name, run) for run in range(RUNS)]
-            scores = {bins: [score(name, one, run, bins) for run, one in enumerate(made)] for bins in BINS}
-            rows += [record(name, bins, np.array(found), np.array(scores["auto"])) for bins, found in scores.items()]
+            scores = {bins: [score(name, item, run, bins) for run, item in enumerate(made)] for bins in BINS}
+            rows += [record(name, bins, np.array(result), np.array(scores["auto"])) for bins, result in scores.items()]
     report("bins", rows)
 
 

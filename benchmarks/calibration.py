@@ -55,7 +55,7 @@ def main():
                 key = {"table": name, "model": model, "split": split}
                 errors.append(key | with_interval(second, chances, np.random.default_rng(split)))
                 if split == 0:
-                    bins += [key | one for one in reliability(second, chances)]
+                    bins += [key | item for item in reliability(second, chances)]
     report("calibration_bins", bins)
     report("calibration", errors)
     draw(bins, errors)
@@ -69,8 +69,8 @@ def cells(second, chances):
 
 def calibration_error(second, chances):
     """Return the expected calibration error: the mean over rows of the gap of their bin."""
-    rows, ones, expected = cells(second, chances)
-    return np.abs(ones - expected).sum() / rows.sum()
+    rows, items, expected = cells(second, chances)
+    return np.abs(items - expected).sum() / rows.sum()
 
 
 def with_interval(second, chances, rng):
@@ -80,18 +80,18 @@ def with_interval(second, chances, rng):
     chance = [calibration_error(rng.random(n) < chances, chances) for _ in range(RESAMPLES)]
     (low, high), calibrated = np.quantile(again, [0.025, 0.975]), np.quantile(chance, 0.95)
     ends = {"low": max(2 * error - high, 0) if error > calibrated else 0, "high": max(2 * error - low, 0)}
-    found = {"rows": n, "calibration error": error, **ends, "of a calibrated model": calibrated}
-    return {name: f"{value:.4f}" if name != "rows" else value for name, value in found.items()}
+    result = {"rows": n, "calibration error": error, **ends, "of a calibrated model": calibrated}
+    return {name: f"{value:.4f}" if name != "rows" else value for name, value in result.items()}
 
 
 def reliability(second, chances):
     """Yield of each bin that has rows the mean chance, and the share of the second class with its exact interval."""
-    for place, (rows, ones, expected) in enumerate(zip(*cells(second, chances), strict=True)):
+    for place, (rows, items, expected) in enumerate(zip(*cells(second, chances), strict=True)):
         if rows:
-            low = beta.ppf(0.025, ones, rows - ones + 1) if ones else 0.0
-            high = beta.ppf(0.975, ones + 1, rows - ones) if ones < rows else 1.0
-            found = {"chance": expected / rows, "share": ones / rows, "low": low, "high": high}
-            yield {"bin": place, "rows": int(rows)} | {name: f"{value:.4f}" for name, value in found.items()}
+            low = beta.ppf(0.025, items, rows - items + 1) if items else 0.0
+            high = beta.ppf(0.975, items + 1, rows - items) if items < rows else 1.0
+            result = {"chance": expected / rows, "share": items / rows, "low": low, "high": high}
+            yield {"bin": place, "rows": int(rows)} | {name: f"{value:.4f}" for name, value in result.items()}
 
 
 def draw(bins, errors):
@@ -107,8 +107,8 @@ def draw(bins, errors):
             ax.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
             ax.errorbar(chance, share, off, fmt="none", ecolor="C0", elinewidth=1, capsize=2)
             ax.scatter(chance, share, s=[2 + 150 * row["rows"] / sum(r["rows"] for r in here) for row in here])
-            one = next(row for row in errors if (row["table"], row["model"], row["split"]) == (name, model, 0))
-            error, low, high = (float(one[key]) for key in ("calibration error", "low", "high"))
+            item = next(row for row in errors if (row["table"], row["model"], row["split"]) == (name, model, 0))
+            error, low, high = (float(item[key]) for key in ("calibration error", "low", "high"))
             ax.set_title(f"{name}: {model}\nerror {error:.3f} ({low:.3f} to {high:.3f})", fontsize=9)
     figure.supxlabel("probability of the second class")
     figure.supylabel("its share of the test rows")

@@ -45,10 +45,10 @@ def count(number, url):
     connection.execute("CREATE TABLE held AS SELECT * FROM arrow")
     connection.register("words", pa.table({"word": [str(i) for i in range(number)], "code": list(range(number))}))
     by_hand = "SELECT code, y, count(*) FROM held LEFT JOIN words ON x = word GROUP BY ALL"
-    found = ibis.duckdb.from_connection(connection).table("held")
-    assert hr.Tally.from_table(found, schema).total().sum() == ROWS
+    result = ibis.duckdb.from_connection(connection).table("held")
+    assert hr.Tally.from_table(result, schema).total().sum() == ROWS
     seconds = {
-        "DuckDB s": median_seconds(lambda: hr.Tally.from_table(found, schema), 3),
+        "DuckDB s": median_seconds(lambda: hr.Tally.from_table(result, schema), 3),
         "by hand s": median_seconds(lambda: connection.execute(by_hand).to_arrow_table(), 3),
         "memory s": median_seconds(lambda: hr.Tally.count(table, "y", schema), 3),
     }

@@ -130,11 +130,11 @@ def _value(name, a):
     elif name in INTEGERS:
         kind, (low, high, cuts) = "INTEGER", INTEGERS[name]
         edges = [low - 1, *cuts, high]
-        values = [f"{one + 1} + h{a} % {other - one}" for one, other in pairwise(edges)]
+        values = [f"{item + 1} + h{a} % {other - item}" for item, other in pairwise(edges)]
     else:
         kind, (low, high, cuts) = "DOUBLE", REALS[name]
         edges = [low, *cuts, high]
-        values = [f"{one} + ({other} - {one}) * (1 + h{a} % 100) / 100.0" for one, other in pairwise(edges)]
+        values = [f"{item} + ({other} - {item}) * (1 + h{a} % 100) / 100.0" for item, other in pairwise(edges)]
     absent = "'?'" if name in UNKNOWN else "NULL"
     branches = " ".join(f"WHEN {cell} THEN {value}" for cell, value in enumerate(values))
     return f"CAST(CASE c{a} {branches} ELSE {absent} END AS {kind})"

@@ -80,8 +80,8 @@ def main():
         warnings.simplefilter("ignore", OverlapWarning)
         for name in TABLES:
             data = hr.datasets.load(name)
-            found = {share: np.array([score(data, share, run) for run in range(RUNS)]) for share in SHARES}
-            rows += [record(name, share, each, found[1]) for share, each in found.items()]
+            result = {share: np.array([score(data, share, run) for run in range(RUNS)]) for share in SHARES}
+            rows += [record(name, share, each, result[1]) for share, each in result.items()]
     report("columns", rows)
 
 

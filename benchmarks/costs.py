@@ -62,20 +62,20 @@ def main():
 
 def tables():
     rng = np.random.default_rng(0)
-    found = {name: partial(counted, *make()) for name, make in TABLES.items()}
+    result = {name: partial(counted, *make()) for name, make in TABLES.items()}
     for name in CUT:
         data = hr.datasets.load(name)
-        found[f"{name}, its cut points"] = partial(counted, data.frame, data.labels, data.schema)
+        result[f"{name}, its cut points"] = partial(counted, data.frame, data.labels, data.schema)
     shapes = {f"{d} booleans": [Boolean()] * d for d in (5, 10, 20, 40, 100)}
     shapes |= {f"{d} numbers of {b} bins": [bins(b)] * d for b, d in ((4, 10), (8, 20), (13, 10), (30, 3), (60, 4))}
     shapes |= {f"{d} categories of {b}": [words(b)] * d for b, d in ((5, 10), (16, 5), (40, 4))}
     shapes["13 of all kinds"] = [Boolean()] * 6 + [bins(13)] * 4 + [words(8)] * 3
     several = {"13 of all kinds": 3, "20 booleans": 4}
     for n in (1_000, 20_000):
-        found |= {f"{name}, {n} rows": partial(generated, kinds, n, rng) for name, kinds in shapes.items()}
+        result |= {f"{name}, {n} rows": partial(generated, kinds, n, rng) for name, kinds in shapes.items()}
         for name, classes in several.items():
-            found[f"{name}, {classes} classes, {n} rows"] = partial(generated, shapes[name], n, rng, classes)
-    return found
+            result[f"{name}, {classes} classes, {n} rows"] = partial(generated, shapes[name], n, rng, classes)
+    return result
 
 
 def bins(n):
@@ -114,8 +114,8 @@ def told(fit, size, loss, schema):
 
 
 def measured(tally, fit, size, loss):
-    patterns, found = len(tally.bins_and_counts()[0]), told(fit, size, loss, tally.schema)
-    seconds = 0 if found is None else found.seconds(patterns)
+    patterns, result = len(tally.bins_and_counts()[0]), told(fit, size, loss, tally.schema)
+    seconds = 0 if result is None else result.seconds(patterns)
     if not seconds or (size and not LEAST <= seconds <= MOST):
         return None
     learner, times = learner_of(fit, size, loss, tally.schema), []
@@ -124,16 +124,16 @@ def measured(tally, fit, size, loss):
         learner.fit_tally(tally)
         times.append(time.process_time() - start)
     chooses = learner._chooses(tally.schema)
-    return found.method, patterns, round(seconds, 3), round(min(times), 3), round(seconds / min(times), 2), chooses
+    return result.method, patterns, round(seconds, 3), round(min(times), 3), round(seconds / min(times), 2), chooses
 
 
 def refit(runs):
     """Print the constants for each kind of search that minimise the largest ratio of predicted and measured time."""
-    found, schemas = {}, {name: make().schema for name, make in tables().items()}
+    result, schemas = {}, {name: make().schema for name, make in tables().items()}
     for run in runs[(runs["measured s"] >= LEAST / 2) & ~runs["chooses first"]].itertuples(index=False):
         key, work = work_of(schemas[run.table], run)
-        found.setdefault(key, []).append(work / (run[7] - cost._START))
-    for key, lines in found.items():
+        result.setdefault(key, []).append(work / (run[7] - cost._START))
+    for key, lines in result.items():
         matrix = np.array(lines)
         worst, best = 4.0, None
         while worst > 1.01:
@@ -154,8 +154,8 @@ def work_of(schema, run):
     first = told(run.fit, run.size, run.loss, schema)
     for key, constants in list(cost._SECONDS.items()):
         parts = np.zeros(len(constants))
-        for i, one in enumerate(constants):
-            cost._SECONDS[key] = (*constants[:i], one * (1 + 1e-6), *constants[i + 1 :])
+        for i, constant in enumerate(constants):
+            cost._SECONDS[key] = (*constants[:i], constant * (1 + 1e-6), *constants[i + 1 :])
             parts[i] = (
                 told(run.fit, run.size, run.loss, schema).seconds(run.patterns) - first.seconds(run.patterns)
             ) * 1e6

@@ -26,22 +26,22 @@ CANDIDATES = Candidates.of(SCHEMA, 2)
 
 def bit_sets(cells, counts):
     """Return class counts by ANDing bit sets; weights are cut into binary planes, and each plane's ones counted."""
-    ones = [cells[:, i] == 1 for i in range(cells.shape[1])]
-    literals = np.array([pack(column if value else ~column) for column in ones for value in (True, False)])
+    items = [cells[:, i] == 1 for i in range(cells.shape[1])]
+    literals = np.array([pack(column if value else ~column) for column in items for value in (True, False)])
     planes = [
         (k, b, pack((counts[:, k] >> b) & 1))
         for k in range(counts.shape[1])
         for b in range(int(counts.max()).bit_length())
     ]
-    found = np.zeros((len(CANDIDATES), counts.shape[1]), dtype=np.int64)
+    result = np.zeros((len(CANDIDATES), counts.shape[1]), dtype=np.int64)
     start = 0
     for members in CANDIDATES.members:
         for i, member in enumerate(members, start):
             both = np.bitwise_and.reduce(literals[member], axis=0)
             for k, b, plane in planes:
-                found[i, k] += int(np.bitwise_count(both & plane).sum()) << b
+                result[i, k] += int(np.bitwise_count(both & plane).sum()) << b
         start += len(members)
-    return found
+    return result
 
 
 def pack(bits):

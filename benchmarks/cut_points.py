@@ -134,17 +134,17 @@ def trees(data):
             X, X_test, y, y_test = train_test_split(
                 data.frame, data.labels, test_size=0.3, random_state=seed, stratify=data.labels
             )
-            for method, found in scores.items():
+            for method, result in scores.items():
                 grid = method == "default grid"
                 schema = declared if grid else learned(X, declared, epsilon / 2, method)
                 clf = hr.PrivateTreeClassifier(
                     epsilon=epsilon if grid else epsilon / 2, max_depth=TREES["depth"], schema=schema
                 )
-                found.append(clf.fit(X, y).score(X_test, y_test))
+                result.append(clf.fit(X, y).score(X_test, y_test))
         row = {"epsilon": float(epsilon), "bins": TREES["bins"], "splits": TREES["splits"]}
-        for method, found in scores.items():
-            row[method] = f"{np.mean(found):.4f}"
-            row[f"std. error, {method}"] = f"{np.std(found, ddof=1) / len(found) ** 0.5:.4f}"
+        for method, result in scores.items():
+            row[method] = f"{np.mean(result):.4f}"
+            row[f"std. error, {method}"] = f"{np.std(result, ddof=1) / len(result) ** 0.5:.4f}"
         rows.append(row)
         print(row, flush=True)
     report("cut_points_trees", rows)

@@ -75,24 +75,24 @@ def count(files, rows):
         "by hand": lambda: bare.execute(by_hand(files)).to_arrow_table(),
         "text as it is": lambda: bare.execute(by_hand(files, text_as_it_is=True)).to_arrow_table(),
     }
-    seconds, found = {}, {}
+    seconds, result = {}, {}
     warm = rows > 10**7  # by the smaller sizes
     for turn in range(3 if warm else 6):
         for name, call in calls.items():
             start = time.perf_counter(), time.process_time()
-            found[name] = call()
+            result[name] = call()
             if turn or warm:
                 took = time.perf_counter() - start[0], time.process_time() - start[1]
                 seconds.setdefault(name, []).append(took)
-    assert found["tally"]._counts[found["tally"]._counts > 0].size == found["by hand"].num_rows
+    assert result["tally"]._counts[result["tally"]._counts > 0].size == result["by hand"].num_rows
     wall, cpu = ({name: statistics.median(s[i] for s in times) for name, times in seconds.items()} for i in (0, 1))
-    row = {"rows": rows, "patterns": len(found["tally"]._bins), "groups": found["by hand"].num_rows}
+    row = {"rows": rows, "patterns": len(result["tally"]._bins), "groups": result["by hand"].num_rows}
     for name in calls:
         row |= {f"{name} s": round(wall[name], 2), f"{name} CPU s": round(cpu[name], 2)}
     for name in ("by hand", "text as it is"):
         row[f"tally / {name}"] = round(wall["tally"] / wall[name], 2)
         row[f"tally / {name}, CPU"] = round(cpu["tally"] / cpu[name], 2)
-    return found["tally"], row
+    return result["tally"], row
 
 
 def by_hand(files, *, text_as_it_is=False):
@@ -127,13 +127,13 @@ def contingency_tables():
         )
     for what, query in queries.items():
         start = time.process_time()
-        found = bare.execute(query).to_arrow_table()
+        result = bare.execute(query).to_arrow_table()
         seconds = round(time.process_time() - start, 2)
         yield {
             "rows": FOUR_MILLION,
             "what": what,
-            "groups": found.num_rows,
-            "MB": round(found.nbytes / 1e6),
+            "groups": result.num_rows,
+            "MB": round(result.nbytes / 1e6),
             "CPU s": seconds,
         }
 

@@ -165,8 +165,8 @@ def _replay(learner, tables, epsilon):
         sides = [(np.array([[side]]), np.array([0])) for side in (0, 1)]
 
         def outcome(X, y):  # noqa: ARG001
-            found = next(left[int(X[0, 0])])
-            return np.array(found) if isinstance(found, list) else found
+            result = next(left[int(X[0, 0])])
+            return np.array(result) if isinstance(result, list) else result
 
         return empirical_epsilon(outcome, *sides, runs=runs, **settings)
 
@@ -176,7 +176,7 @@ def _replay(learner, tables, epsilon):
 def line(case, runs):
     """Return one line of the table."""
     claim, delta = case.allowed
-    found = case.audit(runs=runs, claim=claim, delta=delta, confidence=1 - ALARM)
+    result = case.audit(runs=runs, claim=claim, delta=delta, confidence=1 - ALARM)
     return {
         "kind": case.kind,
         "learner": case.learner,
@@ -185,14 +185,14 @@ def line(case, runs):
         "epsilon": case.epsilon,
         "delta": case.delta,
         "claimed": f"{claim:.4g}",
-        "found": f"{found.epsilon:.4f}",
-        "refuted": found.refutes,
+        "found": f"{result.epsilon:.4f}",
+        "refuted": result.refutes,
         "runs": runs,
-        "likely": found.likely,
-        "unlikely": found.unlikely,
-        "tested": found.tested,
-        "power, 30 % wrong": f"{found.power(1.3):.3f}",
-        "power, 100 % wrong": f"{found.power(2.0):.3f}",
+        "likely": result.likely,
+        "unlikely": result.unlikely,
+        "tested": result.tested,
+        "power, 30 % wrong": f"{result.power(1.3):.3f}",
+        "power, 100 % wrong": f"{result.power(2.0):.3f}",
     }
 
 
@@ -203,7 +203,7 @@ def main():
     given = parser.parse_args()
     every = list(cases())
     old = pd.read_csv(FILE).to_dict("records") if FILE.exists() else []
-    done = {tuple(one[key] for key in KEYS): one for one in old}
+    done = {tuple(item[key] for key in KEYS): item for item in old}
     for case in every:
         runs = int(given.runs * case.share)
         wanted = given.only is None or any(word in case.learner for word in given.only)
@@ -215,15 +215,17 @@ def main():
             print(f"skipped: {case.learner}: {error}", file=sys.stderr, flush=True)
             continue
         print(*done[case.key].values(), sep="  ", flush=True)
-        pd.DataFrame([done[one.key] for one in every if one.key in done]).to_csv(FILE, index=False, lineterminator="\n")
+        pd.DataFrame([done[item.key] for item in every if item.key in done]).to_csv(
+            FILE, index=False, lineterminator="\n"
+        )
     check(done.values())
 
 
 def check(lines):
     """Report the lines that violate an expectation."""
-    for one in lines:
-        if (one["kind"] == "hedgerow" and one["refuted"]) or (one["kind"] == "control" and not one["refuted"]):
-            print(f"NOT AS EXPECTED: {one}", flush=True)
+    for item in lines:
+        if (item["kind"] == "hedgerow" and item["refuted"]) or (item["kind"] == "control" and not item["refuted"]):
+            print(f"NOT AS EXPECTED: {item}", flush=True)
 
 
 if __name__ == "__main__":

@@ -91,15 +91,15 @@ def model(estimator, pair):
 
     def fit(X, y):
         fitted = estimator.fit(X[:, :width], y)
-        found = fitted.tree_ if hasattr(fitted, "tree_") else fitted.rule_list_
-        if not found.has_counts:
-            return repr((found.conditions, [(leaf.label, leaf.probabilities) for leaf in found.leaves]))
-        if found.conditions not in truths:
-            leaves = found.apply(pair.X[:, :width])
+        result = fitted.tree_ if hasattr(fitted, "tree_") else fitted.rule_list_
+        if not result.has_counts:
+            return repr((result.conditions, [(leaf.label, leaf.probabilities) for leaf in result.leaves]))
+        if result.conditions not in truths:
+            leaves = result.apply(pair.X[:, :width])
             before = np.sum((leaves == leaves[-1]) & (pair.y == pair.y[-1])) - pair.more
-            truths[found.conditions] = leaves[-1], before
-        leaf, before = truths[found.conditions]
-        return repr((found.conditions, _between(found.leaves[leaf].counts[int(pair.y[-1])] - before, pair)))
+            truths[result.conditions] = leaves[-1], before
+        leaf, before = truths[result.conditions]
+        return repr((result.conditions, _between(result.leaves[leaf].counts[int(pair.y[-1])] - before, pair)))
 
     return fit
 

@@ -53,9 +53,9 @@ def boosting(epsilon, X, y, **public):
     settings = {"feature_types": ["continuous"] * 2, "max_rounds": 5, "n_jobs": 1}
     learner = DPExplainableBoostingClassifier(epsilon=epsilon, delta=DELTA, **settings, **public)
     try:
-        found = learner.fit(X, y)
-        seen = found.intercept_, found.decision_function(POINTS), np.max(found.feature_bounds_)
-        return np.nan_to_num(np.concatenate([np.ravel(one) for one in seen])).tolist()
+        result = learner.fit(X, y)
+        seen = result.intercept_, result.decision_function(POINTS), np.max(result.feature_bounds_)
+        return np.nan_to_num(np.concatenate([np.ravel(item) for item in seen])).tolist()
     except (ValueError, IndexError, ZeroDivisionError) as error:
         return [type(error).__name__]
 

@@ -104,27 +104,27 @@ def main(samples=SAMPLES, sizes=SIZES, epsilons=EPSILONS, cases=tuple(CASES)):
 def misses(learner, X, y, size, epsilon, samples):
     rng = np.random.default_rng(SEED)
     population = hr.evaluate(learner, X, y, epsilon=epsilon, random_state=NoNoise())
-    truth, found = {one.name: one.value for one in population.estimates}, {}
+    truth, result = {estimate.name: estimate.value for estimate in population.estimates}, {}
     for _ in range(samples):
         drawn = rng.integers(len(y), size=size)
         own = hr.evaluate(learner, X.iloc[drawn], y.iloc[drawn], epsilon=epsilon, random_state=NoNoise())
         exact, rounded = (
             exact_measures(learner, X.iloc[drawn], y.iloc[drawn]),
-            {one.name: one.value for one in own.estimates},
+            {estimate.name: estimate.value for estimate in own.estimates},
         )
         for _ in range(DRAWS):
-            for one in noisy(own, rng).estimates:
-                of_rows, known = rounded[one.name], exact.get(one.name)
-                found.setdefault(one.name, []).append(
+            for estimate in noisy(own, rng).estimates:
+                of_rows, known = rounded[estimate.name], exact.get(estimate.name)
+                result.setdefault(estimate.name, []).append(
                     (
-                        of_rows is not None and not one.on_rows[0] <= of_rows <= one.on_rows[1],
-                        not one.of_others[0] <= truth[one.name] <= one.of_others[1],
-                        one.on_rows[1] - one.on_rows[0],
-                        one.of_others[1] - one.of_others[0],
+                        of_rows is not None and not estimate.on_rows[0] <= of_rows <= estimate.on_rows[1],
+                        not estimate.of_others[0] <= truth[estimate.name] <= estimate.of_others[1],
+                        estimate.on_rows[1] - estimate.on_rows[0],
+                        estimate.of_others[1] - estimate.of_others[0],
                         np.nan if known is None or of_rows is None else of_rows - known,
                     )
                 )
-    for name, runs in found.items():
+    for name, runs in result.items():
         runs = np.array(runs, dtype=float)
         yield {
             "measure": name,

@@ -36,11 +36,11 @@ def main():
         frame, labels, schema = TABLES[name]()
         for epsilon in EPSILONS:
             learner = hr.PrivateTreeClassifier(epsilon, max_depth=3, schema=schema)
-            found = hr.audit.exact_membership(learner, frame, labels)
-            rows.append(measured(name, epsilon, found))
+            result = hr.audit.exact_membership(learner, frame, labels)
+            rows.append(measured(name, epsilon, result))
             print(rows[-1], flush=True)
             if name == "compas" and epsilon in PICTURED:
-                pictured[epsilon] = found
+                pictured[epsilon] = result
     report("exact_risk", rows)
     picture(pictured)
     report("exact_risk_speed", list(speed()))
@@ -91,8 +91,8 @@ def tree(depth, schema):
 
 def picture(found):
     figure, every = plt.subplots(1, len(found), figsize=(13, 4.2), layout="constrained", sharey=True)
-    for axes, (epsilon, one) in zip(every, found.items(), strict=True):
-        one.plot(axes)
+    for axes, (epsilon, item) in zip(every, found.items(), strict=True):
+        item.plot(axes)
         axes.set_title(f"ε = {epsilon:g}", loc="left")
     for axes in every[1:]:
         axes.set_ylabel("")

@@ -82,11 +82,11 @@ def runs(data, run):
     with ExitStack() as stack:
         remote = list(curators(stack, parts, data))
         oracles = {
-            "three curators, HTTP": hr.oracle.FederatedOracle([one.oracle(1, epsilon=epsilon) for one in remote]),
+            "three curators, HTTP": hr.oracle.FederatedOracle([item.oracle(1, epsilon=epsilon) for item in remote]),
             "three oracles, one process": hr.oracle.FederatedOracle([inside(*part) for part in parts]),
             "one oracle, pooled": inside(X.iloc[rest], y.iloc[rest]),
         }
-        sums = [counted(one) for one in remote]
+        sums = [counted(item) for item in remote]
         for how, oracle in oracles.items():
             began = time.perf_counter()
             model = hr.MarginalLogisticClassifier().fit(X.iloc[source], oracle=oracle)

@@ -79,10 +79,10 @@ def measured(package, code, folder):
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format", "freeze"], check=True, capture_output=True, text=True
     )
-    found = dict(line.split("==") for line in listed.stdout.splitlines() if "==" in line)
+    result = dict(line.split("==") for line in listed.stdout.splitlines() if "==" in line)
     runs = [timed([python, "-W", "ignore", "-c", code], folder) for _ in range(RUNS)]
     shutil.rmtree(folder / "venv")
-    return install, size, found, runs
+    return install, size, result, runs
 
 
 def main() -> None:
@@ -97,16 +97,16 @@ def main() -> None:
                 folder / "rows.csv", index=False
             )
             try:
-                install, size, found, runs = measured(package, code, folder)
+                install, size, result, runs = measured(package, code, folder)
             except subprocess.CalledProcessError as error:
                 print(f"{name} is left out: {str(error.stderr).strip().splitlines()[-1:]}")
                 continue
-        version = found.get(Path(package.split()[0].split("[")[0]).name, found.get("hedgerow", ""))
+        version = result.get(Path(package.split()[0].split("[")[0]).name, result.get("hedgerow", ""))
         rows.append(
             {
                 "tool": name,
                 "version": version,
-                "packages": len(found),
+                "packages": len(result),
                 "MB": size,
                 "install, seconds": f"{install:.0f}",
                 "first model, seconds": f"{runs[0]:.1f}",

@@ -50,8 +50,8 @@ def main():
                 wrong = optimal(size).fit_tally(tally).predict(data.frame) != labels
                 best[size] = int(wrong.sum())
             for epsilon, forecast in zip(EPSILONS, forecasts, strict=True):
-                found = {"table": name, "model": kind, "epsilon": epsilon, "rows": len(labels)}
-                rows.append(found | compared(forecast, kind, best, drawn_errors(make(epsilon), tally)))
+                result = {"table": name, "model": kind, "epsilon": epsilon, "rows": len(labels)}
+                rows.append(result | compared(forecast, kind, best, drawn_errors(make(epsilon), tally)))
     report("forecasts", rows)
 
 
@@ -81,16 +81,21 @@ def drawn_errors(estimator, tally):
 def compared(forecast, kind, best, drawn):
     """Return the band of a forecast in percent of the rows, and what draws did."""
     sums = {
-        one.size: best[one.size] + one.excess(forecast.epsilon)
-        for one in forecast.draws
-        if one.kind == kind and one.size in best
+        draw.size: best[draw.size] + draw.excess(forecast.epsilon)
+        for draw in forecast.draws
+        if draw.kind == kind and draw.size in best
     }
     size = min(sums, key=sums.get)
     low, high, rows = min(best.values()), min(sums[size], forecast.rows), forecast.rows
-    found = {"best": low / rows, "at most": high / rows, "drawn": drawn.mean() / rows, "most drawn": drawn.max() / rows}
+    result = {
+        "best": low / rows,
+        "at most": high / rows,
+        "drawn": drawn.mean() / rows,
+        "most drawn": drawn.max() / rows,
+    }
     return (
-        {"sizes": max(one.size for one in forecast.draws if one.kind == kind), "of size": size}
-        | {key: f"{100 * value:.2f}" for key, value in found.items()}
+        {"sizes": max(draw.size for draw in forecast.draws if draw.kind == kind), "of size": size}
+        | {key: f"{100 * value:.2f}" for key, value in result.items()}
         | {"mean within": bool(drawn.mean() <= high), "draws within": f"{np.mean(drawn <= high):.3f}"}
     )
 

@@ -63,9 +63,9 @@ def main():
         for forest, epsilon, models, arguments in targets(table.iloc[known], labels[known], rng):
             priors = {"none": None} | ({} if f"{SOME} trees" in forest else {"uniform": {}, "marginals": public})
             for prior, given in priors.items():
-                found = reconstruct(models, SCHEMA, prior=given, seconds=60, **arguments)
+                result = reconstruct(models, SCHEMA, prior=given, seconds=60, **arguments)
                 run = {"forest": forest, "epsilon": epsilon, "prior": prior, "seed": seed}
-                rows.append(run | measured(found, table, known, others, rng))
+                rows.append(run | measured(result, table, known, others, rng))
                 print(rows[-1], flush=True)
     report("forests", rows)
 

@@ -72,7 +72,7 @@ def runs(name, split):
             if setting == LABELS:
                 shares = np.where(shares == 1, CONSTANT, (1 - CONSTANT) / (shares.shape[1] - 1))
             drawn.append(scores(shares, fitted.classes_, np.asarray(y_test)))
-        yield name, split, epsilon, setting, *(round(float(one), 5) for one in np.mean(drawn, axis=0))
+        yield name, split, epsilon, setting, *(round(float(item), 5) for item in np.mean(drawn, axis=0))
 
 
 def scores(shares, classes, actual):
@@ -92,11 +92,11 @@ def report(runs):
     rows = []
     for (epsilon, setting), here in runs.groupby(["epsilon", "setting"], sort=False):
         base = runs[(runs["epsilon"] == epsilon) & (runs["setting"] == LABELS)].set_index(["table", "split"])[SCORES]
-        found = here.set_index(["table", "split"])[SCORES]
-        gained = found - base
+        result = here.set_index(["table", "split"])[SCORES]
+        gained = result - base
         row = {"epsilon": epsilon, "setting": setting, "tables": here["table"].nunique(), "runs": len(here)}
         for score in SCORES:
-            row[score] = f"{found[score].mean():.4f}"
+            row[score] = f"{result[score].mean():.4f}"
             error = gained[score].std(ddof=1) / len(gained) ** 0.5
             row[f"{score} − labels alone"] = f"{gained[score].mean():+.4f} ± {error:.4f}"
         row["worst table, accuracy"] = f"{gained['accuracy'].groupby('table').mean().min():+.4f}"

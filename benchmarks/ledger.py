@@ -125,13 +125,13 @@ def opened(url, head, **more):
 
 def clients(app, keys):
     """Return a client of each caller: with a key, and logged in."""
-    found = {}
+    result = {}
     for name, role in (("ana", "analyst"), ("eve", "analyst"), ("kim", "auditor")):
         key = keys.add(name, role)
-        found[name] = TestClient(app, headers={"Authorization": f"Bearer {key}"})
-        response = found[name].post("/dashboard/login", data={"key": key})
+        result[name] = TestClient(app, headers={"Authorization": f"Bearer {key}"})
+        response = result[name].post("/dashboard/login", data={"key": key})
         assert response.status_code in (200, 303), response.text
-    return found
+    return result
 
 
 def seconds(client, path):
@@ -193,11 +193,11 @@ def measured(url, head, entries):
             yield what, taken, "s"
         yield "memory after all pages", resident() - before, "MB more"
         peak, began = [0.0], time.perf_counter()
-        found = ledger.verify(progress=lambda *_: peak.append(resident() - before))
+        result = ledger.verify(progress=lambda *_: peak.append(resident() - before))
         yield "verification of all entries", time.perf_counter() - began, "s"
         yield "memory during the verification", max(peak), "MB more"
-        assert found.entries >= entries
-        assert found.is_compared
+        assert result.entries >= entries
+        assert result.is_compared
         began = time.perf_counter()
         ledger.answer(ledger.reserve(ChargeRequest(NAME, "ana", "one more", "0" * 64, Charge("one", COST))), b"12")
         yield "a charge and its answer", time.perf_counter() - began, "s"

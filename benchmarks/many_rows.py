@@ -94,10 +94,10 @@ def draws(file):
     many = hr.Tally(tally.schema, bins, counts * times)
     for depth in (1, 2):
         learner, row = hr.PrivateTreeClassifier(1.0, max_depth=depth), {"depth": depth, "patterns": len(bins)}
-        for one in (tally, many, tally, many, tally, many):
+        for item in (tally, many, tally, many, tally, many):
             start = time.process_time()
-            learner.fit_tally(one)
-            rows = int(one.total().sum())
+            learner.fit_tally(item)
+            rows = int(item.total().sum())
             row[f"{rows} rows, CPU s"] = round(min(time.process_time() - start, row.get(f"{rows} rows, CPU s", 1e9)), 2)
         yield row
 

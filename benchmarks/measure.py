@@ -40,10 +40,12 @@ def run_splits(description, tables, runs, raw, columns, learners=()):
     for name in arguments.tables:
         for split in range(arguments.splits):
             here = done[(done["table"] == name) & (done["split"] == split)]
-            missing = [one for one in arguments.learners if one not in set(here["learner"])] if learners else []
+            missing = (
+                [learner for learner in arguments.learners if learner not in set(here["learner"])] if learners else []
+            )
             if missing or (here.empty and not learners):
-                found = runs(name, split, missing) if learners else runs(name, split)
-                rows = pd.DataFrame([[*row, *[None] * (len(columns) - len(row))] for row in found], columns=columns)
+                result = runs(name, split, missing) if learners else runs(name, split)
+                rows = pd.DataFrame([[*row, *[None] * (len(columns) - len(row))] for row in result], columns=columns)
                 if raw.exists() and list(pd.read_csv(raw, nrows=0)) != columns:
                     done.to_csv(raw, index=False, lineterminator="\n")
                 rows.to_csv(raw, mode="a", header=not raw.exists(), index=False, lineterminator="\n")

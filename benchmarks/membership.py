@@ -56,23 +56,23 @@ def main():
 
 def attacked(learner, frame, labels):
     """Return the results of each attack, and the most exposed rows in half of the splits."""
-    found = hr.audit.lira(learner, frame, labels, repeats=SPLITS, random_state=0)
+    result = hr.audit.lira(learner, frame, labels, repeats=SPLITS, random_state=0)
     forest = hr.audit.membership(learner, frame, labels, repeats=SPLITS // 2, random_state=0)
-    gain, error, largest, top = gained(found)
+    gain, error, largest, top = gained(result)
     return {
         "rows": len(frame),
-        **measured("lira", found),
-        **measured("lira offline", found.by("offline")),
-        **measured("rmia", found.by("rmia")),
+        **measured("lira", result),
+        **measured("lira offline", result.by("offline")),
+        **measured("rmia", result.by("rmia")),
         "forest AUC": f"{forest.auc:.4f}",
         "forest AUC error": f"{forest.auc_standard_error:.4f}",
         "forest TPR": f"{forest.tpr_at(0.01):.4f}",
-        "rows beyond chance": len(found.significant_rows()),
+        "rows beyond chance": len(result.significant_rows()),
         "gain": f"{gain:.4f}",
         "gain error": f"{error:.4f}",
         f"gain of {TOP}": f"{largest:.4f}",
         "top": top,
-        "halves": found.shadows.first,
+        "halves": result.shadows.first,
     }
 
 

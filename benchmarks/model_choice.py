@@ -295,9 +295,9 @@ def cells(done):
             chance = 1 / (1 + np.exp(np.clip(runs["log-odds"] + handicap, -700, 700)))
             mixed = chance * runs["drawn scorecard"] + (1 - chance) * runs["drawn tree"]
             loss = better - mixed.groupby(runs["split"]).mean()
-            found = (f"{loss.mean():.4f}", f"{loss.sem():.4f}", f"{chance.mean():.2f}")
+            result = (f"{loss.mean():.4f}", f"{loss.sem():.4f}", f"{chance.mean():.2f}")
             names = (f"draw {handicap}, {what}" for what in ("loss", "standard error", "P(scorecard)"))
-            row |= dict(zip(names, [""] * 3 if runs["log-odds"].isna().any() else found, strict=True))
+            row |= dict(zip(names, [""] * 3 if runs["log-odds"].isna().any() else result, strict=True))
         yield row
 
 

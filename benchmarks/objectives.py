@@ -43,15 +43,15 @@ def main():
         tallies = [hr.Tally.count(X, y, data.schema) for X, _, y, _ in splits]
         for what, make in MODELS.items():
             for epsilon in EPSILONS:
-                found = {
+                result = {
                     objective: np.array(
                         [scores(make, epsilon, given, tallies[s], *splits[s][1::2], s) for s in range(SEEDS)]
                     )
                     for objective, given in OBJECTIVES.items()
                 }
-                for objective, one in found.items():
+                for objective, item in result.items():
                     row = {"dataset": name, "models": what, "epsilon": epsilon, "objective": objective}
-                    rows.append(row | measured(one, one - found["errors"]))
+                    rows.append(row | measured(item, item - result["errors"]))
                     print(rows[-1], flush=True)
     report("objectives", rows)
 
@@ -68,15 +68,15 @@ def measured(scores, gained):
 
 def scores(make, epsilon, given, tally, X_test, y_test, seed):
     """Return accuracy, AUROC and log-loss on the test rows, each the mean over the draws."""
-    found = []
+    result = []
     for draw in range(DRAWS):
         fit = make(epsilon=epsilon, random_state=seed * DRAWS + draw, **given).fit_tally(tally)
         shares = fit.predict_proba(X_test)
         auc = roc_auc_score(y_test, shares[:, 1] if shares.shape[1] == 2 else shares, multi_class="ovr")
         clipped = np.clip(shares, LEAST, 1)
         clipped /= clipped.sum(axis=1, keepdims=True)
-        found.append((fit.score(X_test, y_test), auc, log_loss(y_test, clipped, labels=fit.classes_)))
-    return np.mean(found, axis=0)
+        result.append((fit.score(X_test, y_test), auc, log_loss(y_test, clipped, labels=fit.classes_)))
+    return np.mean(result, axis=0)
 
 
 if __name__ == "__main__":

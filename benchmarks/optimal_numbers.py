@@ -35,9 +35,9 @@ def main():
         tests = satisfied(data)
         for depth in depths:
             for solver, solve in {"hedgerow": of_hedgerow, "STreeD": of_streed}.items():
-                found = solve(depth, frame, y, schema, tests)
-                if found is not None:
-                    seconds, leaves, optimal = found
+                result = solve(depth, frame, y, schema, tests)
+                if result is not None:
+                    seconds, leaves, optimal = result
                     rows.append(record(f"{what}, {tests.shape[1]} tests, depth {depth}", solver, seconds, optimal))
                     rows[-1] |= errors(leaves, y, schema.target.values)
                     print(rows[-1], flush=True)

@@ -130,10 +130,10 @@ def numbers(name, split, wanted):
     low, high = schema.target.low, schema.target.high
 
     def scored(learner, epsilon):
-        found = LEARNERS[learner](data, epsilon)
-        if found is None:
+        result = LEARNERS[learner](data, epsilon)
+        if result is None:
             return None
-        predicted, size = found
+        predicted, size = result
         predicted = np.clip(np.nan_to_num(predicted), low, high)
         scores = r2_score(y_test, predicted), mean_absolute_error(y_test, predicted)
         return *scores, *(size.get(name, np.nan) for name in SIZES)
@@ -163,8 +163,8 @@ def ours(estimator, cuts=None, **settings):
 
 def finer(schema, cuts):
     """Return the schema with a number of equidistant cut points for each real attribute."""
-    found = {name: replace(a, cuts=cuts) if isinstance(a, Real) else a for name, a in schema.attributes}
-    return Schema(found, schema.target)
+    result = {name: replace(a, cuts=cuts) if isinstance(a, Real) else a for name, a in schema.attributes}
+    return Schema(result, schema.target)
 
 
 def mean(data, epsilon):
@@ -289,11 +289,11 @@ def report():
         path = RESULTS / f"{name}_runs.csv"
         if not path.exists():
             continue
-        found = pd.read_csv(path)
-        found["epsilon"] = found["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
-        grouped = found.groupby(["table", "epsilon", "learner"])
+        result = pd.read_csv(path)
+        result["epsilon"] = result["epsilon"].map(lambda value: "" if pd.isna(value) else f"{value:g}")
+        grouped = result.groupby(["table", "epsilon", "learner"])
         table = grouped[scores].mean().join(grouped[scores].sem().add_prefix("standard error of "))
-        table = table.join(grouped[[size for size in SIZES if size in found]].mean())
+        table = table.join(grouped[[size for size in SIZES if size in result]].mean())
         table = table.join(grouped["seconds"].median()).join(grouped.size().rename("splits"))
         table.map(lambda value: "" if np.isnan(value) else f"{value:.5g}").to_csv(
             RESULTS / f"{name}.csv", lineterminator="\n"

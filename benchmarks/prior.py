@@ -135,17 +135,17 @@ def summary(use, done):
     """Yield the results of each rule: for each table, and the means over the tables."""
     for (epsilon, rule), of_rule in done.groupby(["epsilon", "rule"], sort=False):
         tables = [means_of(name, runs) for name, runs in of_rule.groupby("table", sort=False)]
-        mean = {key: np.mean([one[key] for one in tables]) for key in tables[0] if key not in ("table", "splits")}
-        mean |= {"table": "mean", "splits": min(one["splits"] for one in tables)}
-        mean["standard error"] = np.sqrt(np.sum([one["standard error"] ** 2 for one in tables])) / len(tables)
-        for one in (*(tables if rule in ALL_TABLES_OF else ()), mean):
-            numbers = {key: f"{one[key]:.{digits}f}" for key, digits in DIGITS.items()}
+        mean = {key: np.mean([table[key] for table in tables]) for key in tables[0] if key not in ("table", "splits")}
+        mean |= {"table": "mean", "splits": min(table["splits"] for table in tables)}
+        mean["standard error"] = np.sqrt(np.sum([table["standard error"] ** 2 for table in tables])) / len(tables)
+        for table in (*(tables if rule in ALL_TABLES_OF else ()), mean):
+            numbers = {key: f"{table[key]:.{digits}f}" for key, digits in DIGITS.items()}
             yield {
                 "use": use,
                 "rule": rule,
                 "epsilon": epsilon,
-                "table": one["table"],
-                "splits": one["splits"],
+                "table": table["table"],
+                "splits": table["splits"],
                 **numbers,
             }
 
@@ -259,7 +259,7 @@ def measure(tree, train, test, loss, schema):
         levels = np.array(schema.target.values)
         means = held @ levels / np.maximum(held.sum(axis=1), 1)
         mean = tested.sum(axis=0) @ levels / tested.sum()
-        lost, all_lost = ((tested * (levels - one) ** 2).sum() for one in (means[:, None], mean))
+        lost, all_lost = ((tested * (levels - item) ** 2).sum() for item in (means[:, None], mean))
         score = 1 - lost / all_lost
     elif loss.draws_probabilities:
         squares = (values**2).sum(axis=1, keepdims=True) - 2 * values + 1

@@ -172,7 +172,7 @@ class Parts:
     @cached_property
     def optima(self):
         """The trees with the fewest errors plus a penalty of leaves, and their rows of results, by their leaves."""
-        found = {}
+        result = {}
         for penalty in PENALTIES:
             estimator = hr.OptimalTreeClassifier(
                 max_depth=DEPTHS.get(self.name, 3), regularization=penalty, time_limit=60
@@ -180,8 +180,8 @@ class Parts:
             start = time.process_time()
             model = estimator.fit_tally(self.tally)
             if model.optimal_:
-                found[len(model.tree_)] = self.row(model, time.process_time() - start)
-        return found
+                result[len(model.tree_)] = self.row(model, time.process_time() - start)
+        return result
 
     @cached_property
     def carts(self):
@@ -192,8 +192,8 @@ class Parts:
         start = time.process_time()
         fitted = cart(self.X, self.y, self.schema, max_leaf_nodes=leaves)
         seconds = time.process_time() - start
-        found = sizes.of_cart(fitted[-1], fitted[:-1].transform(self.X[list(self.schema)]))
-        return self.scores(fitted, seconds) | found
+        result = sizes.of_cart(fitted[-1], fitted[:-1].transform(self.X[list(self.schema)]))
+        return self.scores(fitted, seconds) | result
 
     def row(self, fitted, seconds):
         return self.scores(fitted, seconds) | sizes.of_fitted(fitted, self.X)
@@ -211,25 +211,25 @@ class Parts:
 
 def drawn(parts, make, draws):
     """Return the rows of several seeded fits; seconds are those of the first, whose search the others share."""
-    found, seconds = [], None
+    result, seconds = [], None
     with one_search():
         for draw in range(draws):
             start = time.process_time()
             fitted = make(random_state=1000 * parts.split + draw).fit_tally(parts.tally)
             seconds = seconds or time.process_time() - start
-            found.append(parts.row(fitted, seconds))
-    return found
+            result.append(parts.row(fitted, seconds))
+    return result
 
 
 @contextmanager
 def one_search():
     """Let fits of the same learner, ε and table draw from the models of one search."""
-    search, found = ModelSampler._models, {}
+    search, result = ModelSampler._models, {}
 
     def models(sampler, weight):
         key = (id(sampler._tally), weight)
-        found[key] = found.get(key) or (search(sampler, weight), sampler)  # the sampler keeps its table alive
-        return found[key][0]
+        result[key] = result.get(key) or (search(sampler, weight), sampler)  # the sampler keeps its table alive
+        return result[key][0]
 
     with patch.object(ModelSampler, "_models", models):
         yield
@@ -242,10 +242,10 @@ def mean(rows):
 def trees(parts, learner, epsilon):
     """Yield the mean of private trees and, beside those of today, of CART with as many leaves as each."""
     prior = {} if learner == TREE else {"stop_probability": 0.1}
-    found = drawn(parts, lambda **seed: hr.PrivateTreeClassifier(epsilon, **prior, **seed), DRAWS)
-    yield parts.key(learner, epsilon) | mean(found)
+    result = drawn(parts, lambda **seed: hr.PrivateTreeClassifier(epsilon, **prior, **seed), DRAWS)
+    yield parts.key(learner, epsilon) | mean(result)
     if learner == TREE:
-        leaves = [row["leaves"] for row in found]
+        leaves = [row["leaves"] for row in result]
         yield parts.key(CART, epsilon, EQUAL) | mean([parts.cart(max(2, most)) for most in leaves])
 
 
@@ -277,13 +277,13 @@ def risk_scores(parts, learner, epsilon):
         columns, attributes = as_columns(parts.X, parts.schema)
         of = {"X": columns, "y": parts.coded(parts.y), "X_test": as_columns(parts.X_test, parts.schema)[0]}
         np.savez(file, attributes=attributes, **of)
-        found = asked(file, PEERS["FasterRisk, 10 columns, points 5"])
-    if found is not None:
-        y, chances = parts.coded(parts.y_test), np.array(found["chances"])
+        result = asked(file, PEERS["FasterRisk, 10 columns, points 5"])
+    if result is not None:
+        y, chances = parts.coded(parts.y_test), np.array(result["chances"])
         scores = dict(zip(SCORES, (accuracy_score(y, chances > 0.5), roc_auc_score(y, chances)), strict=False))
         scores["log-loss"] = log_loss(y, np.clip(chances, LEAST, 1 - LEAST))
-        card = Scorecard(parts.schema, (0,), as_parts(found["points"], parts.schema), 1.0, None, NOT_PRIVATE)
-        yield parts.key(learner, epsilon) | scores | sizes.of_card(card) | {"seconds": float(found["seconds"])}
+        card = Scorecard(parts.schema, (0,), as_parts(result["points"], parts.schema), 1.0, None, NOT_PRIVATE)
+        yield parts.key(learner, epsilon) | scores | sizes.of_card(card) | {"seconds": float(result["seconds"])}
 
 
 def open_cards(parts, learner, epsilon):

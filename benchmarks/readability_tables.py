@@ -48,23 +48,23 @@ def of_common_splits(runs):
 def optima_of_as_many_leaves(optima, asked):
     """Return, for each number of leaves that is asked for a split, the certified tree with the most leaves up to it."""
     asked = asked[["table", "split", "leaves", *(["epsilon"] if "epsilon" in asked else [])]]
-    found = asked.rename(columns={"leaves": "at most"}).merge(
+    result = asked.rename(columns={"leaves": "at most"}).merge(
         optima.drop(columns="epsilon" if "epsilon" in asked else []), on=["table", "split"]
     )
-    found = found[found["leaves"] <= found["at most"]].sort_values("leaves")
-    return found.groupby([column for column in asked.columns if column != "leaves"] + ["at most"], sort=False).tail(1)
+    result = result[result["leaves"] <= result["at most"]].sort_values("leaves")
+    return result.groupby([column for column in asked.columns if column != "leaves"] + ["at most"], sort=False).tail(1)
 
 
 def summary(runs, keys):
     grouped = runs.groupby(keys, sort=False)
-    found = grouped[[one for one in MEASURED if one in runs]].mean()
-    found["standard error of accuracy"] = grouped["accuracy"].sem()
-    return found.assign(splits=grouped.size())
+    result = grouped[[item for item in MEASURED if item in runs]].mean()
+    result["standard error of accuracy"] = grouped["accuracy"].sem()
+    return result.assign(splits=grouped.size())
 
 
 def differences(runs):
     """Return by how much a score is above that of 0.2.0, and that of trees above peers of as many leaves, by split."""
-    found = []
+    result = []
     for learner in ("tree", "scorecard"):
         now = by_split(runs, learner)
         others = {f"more{OLD}".replace(" of", " than"): by_split(runs, learner + OLD)}
@@ -78,8 +78,8 @@ def differences(runs):
                 columns[f"{score}, {name}"] = grouped[score].mean()
                 columns[f"standard error of {score}, {name}"] = grouped[score].sem()
             columns[f"splits, {name}"] = grouped.size()
-        found.append(pd.DataFrame(columns).assign(learner=learner).set_index("learner", append=True))
-    return pd.concat(found)
+        result.append(pd.DataFrame(columns).assign(learner=learner).set_index("learner", append=True))
+    return pd.concat(result)
 
 
 def by_split(runs, learner):

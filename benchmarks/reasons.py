@@ -39,11 +39,11 @@ def main():
 
         known = first_reasons(1e6, 0)[:, 0]
         for epsilon in EPSILONS:
-            found = [first_reasons(epsilon, seed) for seed in range(DRAWS)]
-            pairs = [*combinations(found, 2)]
-            other = [np.mean(one[:, 0] != two[:, 0]) for one, two in pairs]
-            gone = [np.mean((one[:, :1] != two).all(axis=1)) for one, two in pairs]
-            off = [np.mean(one[:, 0] != known) for one in found]
+            result = [first_reasons(epsilon, seed) for seed in range(DRAWS)]
+            pairs = [*combinations(result, 2)]
+            other = [np.mean(item[:, 0] != two[:, 0]) for item, two in pairs]
+            gone = [np.mean((item[:, :1] != two).all(axis=1)) for item, two in pairs]
+            off = [np.mean(item[:, 0] != known) for item in result]
             line = {"table": name, "rows": len(data.labels), "epsilon": epsilon, "scorecards": DRAWS}
             shares = {"another first reason": other, "none of four": gone, "not that of hardly any noise": off}
             rows.append(line | {key: f"{np.mean(each):.3f}" for key, each in shares.items()})

@@ -71,14 +71,14 @@ def schema_of(data, model):
 
 def shot(page, folder, path):
     """Put a page's beginning, wide, narrow and printed, beside one another."""
-    found = [screen(page, folder, WIDE), screen(page, folder, NARROW)]
+    result = [screen(page, folder, WIDE), screen(page, folder, NARROW)]
     call(f"--print-to-pdf={folder / 'page.pdf'}", "--no-pdf-header-footer", page.as_uri(), folder=folder)
     subprocess.run(["pdftoppm", "-r", "80", "-l", "1", "-png", folder / "page.pdf", folder / "page"], check=True)
-    found.append(Image.open(next(folder.glob("page-*.png"))).convert("RGB"))
-    scaled = [one.resize((one.width * SHOWN // one.height, SHOWN), Image.Resampling.LANCZOS) for one in found]
-    whole = Image.new("RGB", (sum(one.width + 12 for one in scaled) - 12, SHOWN), "#888")
-    for place, one in enumerate(scaled):
-        whole.paste(one, (sum(other.width + 12 for other in scaled[:place]), 0))
+    result.append(Image.open(next(folder.glob("page-*.png"))).convert("RGB"))
+    scaled = [item.resize((item.width * SHOWN // item.height, SHOWN), Image.Resampling.LANCZOS) for item in result]
+    whole = Image.new("RGB", (sum(item.width + 12 for item in scaled) - 12, SHOWN), "#888")
+    for place, item in enumerate(scaled):
+        whole.paste(item, (sum(other.width + 12 for other in scaled[:place]), 0))
     version = PngInfo()
     version.add_text("Software", SOFTWARE.words)  # tests compare it with the version of the package
     whole.quantize(64).save(path, optimize=True, pnginfo=version)

@@ -62,7 +62,7 @@ def runs(name, split):
         start = time.perf_counter()
         card = estimator.fit_tally(tally).scorecard_
         seconds = time.perf_counter() - start
-        terms = sum(one != 0 for part in card.parts for (one,) in part.points)
+        terms = sum(item != 0 for part in card.parts for (item,) in part.points)
         reached = scores(y_test, card.predict_proba(X_test)[:, 1])[:2]
         yield name, split, learner, *reached, len(card), terms, round(seconds, 2)
     with tempfile.TemporaryDirectory() as folder:
@@ -70,10 +70,10 @@ def runs(name, split):
         columns, attributes = as_columns(X, schema)
         np.savez(file, X=columns, y=y, X_test=as_columns(X_test, schema)[0], attributes=attributes)
         for learner, size in PEERS.items():
-            found = asked(file, size)
-            if found is not None:
-                reached = scores(y_test, np.array(found["chances"]))[:2]
-                yield name, split, learner, *reached, *(round(found[each], 2) for each in SCORES[2:])
+            result = asked(file, size)
+            if result is not None:
+                reached = scores(y_test, np.array(result["chances"]))[:2]
+                yield name, split, learner, *reached, *(round(result[each], 2) for each in SCORES[2:])
 
 
 def as_columns(X, schema):
@@ -82,10 +82,10 @@ def as_columns(X, schema):
     for place, (name, codes) in enumerate(schema.encode(Table.of(X)).items()):
         attribute = schema[name]
         n_ordered = attribute.n_known if isinstance(attribute, (Integer, Real)) else 0
-        found = [codes <= cut for cut in range(n_ordered - 1)]
-        found += [codes == each for each in range(n_ordered, attribute.n_bins)]
-        columns += found
-        attributes += [place] * len(found)
+        result = [codes <= cut for cut in range(n_ordered - 1)]
+        result += [codes == each for each in range(n_ordered, attribute.n_bins)]
+        columns += result
+        attributes += [place] * len(result)
     return np.column_stack(columns).astype(np.uint8), np.array(attributes)
 
 
@@ -97,8 +97,8 @@ def as_parts(points, schema):
         cuts, others = max(n_ordered - 1, 0), attribute.n_bins - n_ordered
         below, each = points[first : first + cuts], points[first + cuts : first + cuts + others]
         first += cuts + others
-        of_bins = [(sum(below[place:]),) for place in range(n_ordered)] + [(one,) for one in each]
-        if any(one for (one,) in of_bins):
+        of_bins = [(sum(below[place:]),) for place in range(n_ordered)] + [(item,) for item in each]
+        if any(item for (item,) in of_bins):
             parts.append(AttributePoints(name, tuple(of_bins)))
     return tuple(parts)
 

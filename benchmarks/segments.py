@@ -72,8 +72,8 @@ def row(fitted, X_test, y_test, name):
     else:
         _, _, auc, loss = scored(fitted, X_test, y_test, 0)
         scores = [auc, loss, ""]
-    found = [*scores, *of_card(fitted.scorecard_).values()]
-    return [round(float(one), 5) if one != "" else one for one in found]
+    result = [*scores, *of_card(fitted.scorecard_).values()]
+    return [round(float(item), 5) if item != "" else item for item in result]
 
 
 def report(found):

@@ -119,17 +119,17 @@ def measured(name, url):
         "refused, budget": ("marginals", DEAR, 403),
         "cost call": ("cost", FREE, 200),
     }
-    found = {kind: [] for kind in (*calls, "bare ledger")}
+    result = {kind: [] for kind in (*calls, "bare ledger")}
     with httpx2.Client(
         base_url=f"{url_served}/v1/datasets/wards/", headers={"Authorization": f"Bearer {key}"}, timeout=60
     ) as client:
         rates(client, *calls["cost call"])
         for _ in range(ROUNDS):
             for kind, call in calls.items():
-                found[kind].append(rates(client, *call))
-            found["bare ledger"].append(bare(url))
+                result[kind].append(rates(client, *call))
+            result["bare ledger"].append(bare(url))
     server.terminate()
-    for kind, rounds in found.items():
+    for kind, rounds in result.items():
         rate, middle, late = (statistics.median(column) for column in zip(*rounds, strict=True))
         yield {"ledger": name, "request": kind, "a second": rate, "ms (median)": middle, "ms (99 %)": late}
 

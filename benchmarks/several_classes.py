@@ -80,8 +80,8 @@ def runs(name, split):
         for delta in DELTAS:
             for residuals, passes in (("without", NONE), ("with", class_plan.PASSES)):
                 with patch.object(class_plan, "PASSES", passes):
-                    found = [drawn(tally, epsilon, delta, 100 * split + i, X_test, y_test) for i in range(DRAWS)]
-                yield name, split, epsilon, delta or 0, residuals, *np.mean(found, axis=0).round(5).tolist()
+                    result = [drawn(tally, epsilon, delta, 100 * split + i, X_test, y_test) for i in range(DRAWS)]
+                yield name, split, epsilon, delta or 0, residuals, *np.mean(result, axis=0).round(5).tolist()
 
 
 def drawn(tally, epsilon, delta, seed, X, y):

@@ -59,7 +59,7 @@ def of_card(card):
     ]
     bins = np.mean([len(list(groupby(curve))) for curve in curves]) if curves else np.nan
     turned = np.mean([turns(curve) for curve in curves]) if curves else np.nan
-    largest = max((abs(one) for part in card.parts for row in part.points for one in row), default=0)
+    largest = max((abs(item) for part in card.parts for row in part.points for item in row), default=0)
     return dict(zip(OF_CARDS, (len(card.parts), bins, turned, largest), strict=True))
 
 

@@ -126,7 +126,7 @@ def stages(spark):
     context, gateway = spark.sparkContext._jsc.sc(), spark.sparkContext._gateway
     context.listenerBus().waitUntilEmpty()
     none = gateway.new_array(gateway.jvm.double, 0)
-    found = context.statusStore().stageList(None, False, False, none, gateway.jvm.java.util.ArrayList())
+    result = context.statusStore().stageList(None, False, False, none, gateway.jvm.java.util.ArrayList())
     return [
         {
             "id": stage.stageId(),
@@ -137,7 +137,7 @@ def stages(spark):
             "memory": stage.peakExecutionMemory(),
             "cpu": stage.executorCpuTime() / 1e9,
         }
-        for stage in (found.apply(i) for i in range(found.size()))
+        for stage in (result.apply(i) for i in range(result.size()))
     ]
 
 

@@ -27,7 +27,7 @@ def main():
     card = hr.PrivateScorecardClassifier(EPSILON).fit_tally(tally).scorecard_
     for name, axes in (("rule-list", rule_list.plot()), ("tree", tree.plot()), ("scorecard", card.form())):
         axes.figure.savefig(PICTURES / f"{name}.png", dpi=100, bbox_inches="tight")
-    found = {
+    result = {
         "rule list": sizes.of_model(rule_list, data.frame),
         "tree": sizes.of_model(tree, data.frame),
         "scorecard": sizes.of_card(card),
@@ -37,7 +37,7 @@ def main():
         "three_models",
         [
             {"model": model} | {name: f"{size[name]:.3g}" if name in size else "" for name in names}
-            for model, size in found.items()
+            for model, size in result.items()
         ],
     )
 

@@ -61,15 +61,15 @@ def runs(name, split):
         oracle = hr.Oracle(held.frame[list(schema)], held.labels, hr.Budget(epsilon), 1)
         learner = hr.MarginalLogisticClassifier(reweight=False)
         learner.fit(public[list(schema)], oracle=oracle)
-        found = {
+        result = {
             "scorecard": card.predict_proba(tested.frame)[:, 1],
             "public source": learner.predict_proba(tested.frame)[:, 1],
         }
         for exact in (True, False):
             after = ", exact tables for nothing" if exact else ", noisy tables"
-            found["tree" + after] = by_tree(held, tested, epsilon, rng, exact=exact)
-            found["quadratic" + after] = by_quadratic(held, tested, epsilon, rng, exact=exact)
-        for learner, chances in found.items():
+            result["tree" + after] = by_tree(held, tested, epsilon, rng, exact=exact)
+            result["quadratic" + after] = by_quadratic(held, tested, epsilon, rng, exact=exact)
+        for learner, chances in result.items():
             yield name, split, epsilon, learner, *scores(truth, chances)[:3]
 
 
@@ -104,26 +104,26 @@ class Rows:
 
     def noisy(self, pairs, scale, rng):
         """Return the tables of some pairs of attributes with discrete Laplace noise, in a matrix of all bins."""
-        found = np.zeros_like(self.joint)
+        result = np.zeros_like(self.joint)
         for i, j in pairs:
             exact = self.table(self.joint, i, j)
-            self.table(found, i, j)[:] = exact + noise(exact.shape, scale, rng)
-            self.table(found, j, i)[:] = self.table(found, i, j).T
-        return found
+            self.table(result, i, j)[:] = exact + noise(exact.shape, scale, rng)
+            self.table(result, j, i)[:] = self.table(result, i, j).T
+        return result
 
 
 def one_hot(codes, ends):
-    found = np.zeros((len(codes), ends[-1]))
-    np.put_along_axis(found, codes + ends[:-1], 1.0, axis=1)
-    return found
+    result = np.zeros((len(codes), ends[-1]))
+    np.put_along_axis(result, codes + ends[:-1], 1.0, axis=1)
+    return result
 
 
 def noise(shape, scale, rng):
     """Return discrete Laplace noise: a difference of two geometric variables; 0 for a scale of 0."""
     if not scale:
         return np.zeros(shape)
-    one, other = rng.geometric(1 - np.exp(-1 / scale), (2, *shape))
-    return one - other
+    item, other = rng.geometric(1 - np.exp(-1 / scale), (2, *shape))
+    return item - other
 
 
 def shared(rows, epsilon, kind, pairs, rng, exact):
@@ -151,8 +151,8 @@ def by_tree(rows, tested, epsilon, rng, *, exact):
         codes[:, i] = np.minimum((ends < rng.random((SOURCE, 1))).sum(axis=1), rows.sizes[i] - 1)
     each = np.full(SOURCE, max(counts.sum(), 1) / len(rows.sizes) / SOURCE)
     statistics = SufficientStatistics(one_hot(codes, rows.ends).T, each, counts, np.full(len(counts), variance))
-    found = estimated(statistics, prior(rows.schema, 1.0, 0.5))
-    return expit(found.base[0] + tested.ones @ found.values[:, 0])
+    result = estimated(statistics, prior(rows.schema, 1.0, 0.5))
+    return expit(result.base[0] + tested.ones @ result.values[:, 0])
 
 
 def spanning_tree(rows):

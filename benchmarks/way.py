@@ -214,7 +214,7 @@ def stays(way):
         for _ in range(rng.choice([1, 1, 1, 2, 3, 5])):
             admitted, code = day("2024-01-01") + timedelta(days=rng.randrange(366)), rng.choice(STAYED)
             risk = 0.06 + 0.35 * (birth.year < 1950) + 0.25 * (code[0] in "IC")
-            dates = [f"{one:%d.%m.%Y}" for one in (birth, admitted)]
+            dates = [f"{item:%d.%m.%Y}" for item in (birth, admitted)]
             own = [rng.choice("fm"), code, f"{rng.uniform(0.4, 3.5):.2f}", rng.choice(["yes", "no"])]
             rows.append([f"P{patient:06}", *dates, *own, "yes" if rng.random() < risk else "no"])
     (way.folder / "table.csv").write_text("".join(f"{','.join(row)}\n" for row in rows), encoding="utf-8")
@@ -262,7 +262,7 @@ def loans(way):
         income, credit = rng.lognormvariate(7.8, 0.5), rng.uniform(1000, 60_000)
         begin = day("2019-01-01") + timedelta(days=rng.randrange(1800))
         chance = 0.05 + 0.4 * (credit / income > 12) + 0.2 * (income < 1500)
-        numbers = [f"{one:.2f}".replace(".", ",") for one in (income, credit)]
+        numbers = [f"{item:.2f}".replace(".", ",") for item in (income, credit)]
         own = [str(rng.choice([12, 24, 36, 48, 60])), "ja" if rng.random() < chance else "nein"]
         rows.append([str(100_000 + customer), f"{begin:%d.%m.%Y}", *numbers, *own])
     (way.folder / "table.csv").write_bytes("".join(f"{';'.join(row)}\r\n" for row in rows).encode("utf-8-sig"))
@@ -286,14 +286,14 @@ WAYS = {
 
 
 def main():
-    found = []
+    result = []
     for name, walk in WAYS.items():
         with tempfile.TemporaryDirectory() as folder:
             way = Way(name, folder)
             columns, rows = walk(way)
             told = {"table": name, "columns": columns, "rows": rows, "commands": way.commands, "refused": way.refused}
-            found.append(told | {"edited lines": way.edited, "seconds": f"{way.seconds:.0f}"})
-    report("way", found)
+            result.append(told | {"edited lines": way.edited, "seconds": f"{way.seconds:.0f}"})
+    report("way", result)
 
 
 if __name__ == "__main__":

@@ -56,10 +56,10 @@ def main():
         chosen.remove("trees")
         report("wide_trees", [row for d in TREE_WIDTHS for row in trees(d)])
     others = {"few": few, "digits": digits, "docstrings": texts}
-    found = [row for name in chosen for row in (others[name]() if name in others else generated(int(name)))]
+    result = [row for name in chosen for row in (others[name]() if name in others else generated(int(name)))]
     file = RESULTS / "wide.csv"
     before = pd.read_csv(file, dtype=str).to_dict("records") if sys.argv[1:] and file.exists() else []
-    report("wide", [row for row in before if row["table"] not in chosen] + found)
+    report("wide", [row for row in before if row["table"] not in chosen] + result)
 
 
 def generated(d):
@@ -71,7 +71,7 @@ def generated(d):
             yield scores(d, d, epsilon, learner(most, d), tables, most)
         if d <= FIXED_UP_TO:
             yield scores(d, d, epsilon, WITH_DELTA, tables, None, DELTA)
-        yield scores(d, d, epsilon, "oracle", [oracle(*one) for one in tables], INFORMATIVE)
+        yield scores(d, d, epsilon, "oracle", [oracle(*item) for item in tables], INFORMATIVE)
 
 
 def few():
@@ -118,14 +118,14 @@ def digits():
 def texts():
     """Yield the scores on the paragraphs of docstrings by their words."""
     packages = ("numpy", "scipy", "sklearn", "pandas")
-    found = sorted({one for package in packages for one in paragraphs(package)})
-    common = Counter(word for _, words in found for word in words)
+    result = sorted({paragraph for package in packages for paragraph in paragraphs(package)})
+    common = Counter(word for _, words in result for word in words)
     vocabulary = sorted(common, key=lambda word: (-common[word], word))[:WORDS]
     places = {word: place for place, word in enumerate(vocabulary)}
-    encoded = np.zeros((len(found), WORDS), dtype=np.uint8)
-    for row, (_, words) in zip(encoded, found, strict=True):
+    encoded = np.zeros((len(result), WORDS), dtype=np.uint8)
+    for row, (_, words) in zip(encoded, result, strict=True):
         row[[places[word] for word in words if word in places]] = 1
-    labels = np.array([package == "scipy" for package, _ in found]).astype(int)
+    labels = np.array([package == "scipy" for package, _ in result]).astype(int)
     schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(WORDS)}, LABEL)
     tables = []
     for split in range(RUNS):
@@ -154,7 +154,7 @@ def paragraphs(package):
 def trees(d):
     """Yield how often trees are right on tables of d booleans."""
     tables = [table(d, seed) for seed in range(RUNS)]
-    knowing = [oracle(*one) for one in tables]
+    knowing = [oracle(*item) for item in tables]
     for epsilon in EPSILONS:
         make = partial(hr.PrivateTreeClassifier, epsilon)
         yield right(d, epsilon, "default", make(), tables)
@@ -165,19 +165,19 @@ def trees(d):
 
 def right(d, epsilon, called, estimator, tables):
     """Return the mean over tables of how often one fit of each is right."""
-    found, seconds = [], []
+    result, seconds = [], []
     for tally, X, y in tables:
         start = time.perf_counter()
         fitted = estimator.fit_tally(tally)
         seconds.append(time.perf_counter() - start)
         frame = pd.DataFrame(X.astype(bool), columns=list(tally.schema))
-        found.append(np.mean(fitted.predict(frame) == y))
+        result.append(np.mean(fitted.predict(frame) == y))
     return {
         "attributes": d,
         "epsilon": epsilon,
         "learner": called,
-        "accuracy": f"{np.mean(found):.3f}",
-        "standard error": f"{np.std(found, ddof=1) / len(found) ** 0.5:.3f}",
+        "accuracy": f"{np.mean(result):.3f}",
+        "standard error": f"{np.std(result, ddof=1) / len(result) ** 0.5:.3f}",
         "seconds": f"{np.median(seconds):.1f}",
     }
 
@@ -189,14 +189,14 @@ def learner(most, d):
 
 def scores(name, d, epsilon, called, tables, most, delta=None):
     """Return the means over tables of one fit of each."""
-    found, seconds, used = [], [], []
+    result, seconds, used = [], [], []
     for tally, X, y in tables:
         start = time.perf_counter()
         fitted = hr.PrivateScorecardClassifier(epsilon, max_attributes=most, delta=delta).fit_tally(tally)
         seconds.append(time.perf_counter() - start)
-        found.append(roc_auc_score(y, totals(fitted.scorecard_, X)))
+        result.append(roc_auc_score(y, totals(fitted.scorecard_, X)))
         queries = [charge.query for charge in fitted.privacy_.charges]
-        chosen = [one["of"] for one in queries if one.code in ("attribute_choice", "attribute_choices")]
+        chosen = [query["of"] for query in queries if query.code in ("attribute_choice", "attribute_choices")]
         used.append(chosen[0] if chosen else d)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {
@@ -204,8 +204,8 @@ def scores(name, d, epsilon, called, tables, most, delta=None):
         "attributes": d,
         "epsilon": epsilon,
         "learner": called,
-        "AUROC": f"{np.mean(found):.3f}",
-        "standard error": f"{np.std(found, ddof=1) / len(found) ** 0.5:.3f}",
+        "AUROC": f"{np.mean(result):.3f}",
+        "standard error": f"{np.std(result, ddof=1) / len(result) ** 0.5:.3f}",
         "used": f"{np.mean(used):.1f}" if called != "oracle" else INFORMATIVE,
         "seconds": f"{np.mean(seconds):.2f}",
         "MB": f"{memory:.0f}",
@@ -214,10 +214,10 @@ def scores(name, d, epsilon, called, tables, most, delta=None):
 
 def totals(card, X):
     """Return the total of each row of bins."""
-    found = np.zeros(len(X))
+    result = np.zeros(len(X))
     for part in card.parts:
-        found += np.array([points for (points,) in part.points])[X[:, int(part.attribute[1:])]]
-    return found
+        result += np.array([points for (points,) in part.points])[X[:, int(part.attribute[1:])]]
+    return result
 
 
 if __name__ == "__main__":

@@ -79,15 +79,15 @@ def recursion(regions, weights):
         both = [tuple(a & b for a, b in zip(other, box, strict=True)) for other in earlier]
         meeting = [box for box in both if all(box)]
         held = (sum(w for i, w in enumerate(c) if mask >> i & 1) for mask, c in zip(box, weights, strict=True))
-        return prod(held) - sum(captured(meeting[:i], one) for i, one in enumerate(meeting))
+        return prod(held) - sum(captured(meeting[:i], item) for i, item in enumerate(meeting))
 
     return tuple(captured(region.earlier, region.box) for region in regions)
 
 
 def seconds(call, *arguments):
     start = time.process_time()
-    found = call(*arguments)
-    return found, time.process_time() - start
+    result = call(*arguments)
+    return result, time.process_time() - start
 
 
 def main():
@@ -104,8 +104,8 @@ def main():
                 assert sum(expected) == Domain.of(model.schema).possible_rows
                 for way, longest in ways.items():
                     if n_rules <= longest:
-                        found, taken = seconds(way, regions, weights)
-                        assert found == expected
+                        result, taken = seconds(way, regions, weights)
+                        assert result == expected
                         times[way].append(taken)
             medians = {way: f"{statistics.median(taken):.4f}" if taken else "" for way, taken in times.items()}
             rows.append(

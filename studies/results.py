@@ -32,10 +32,10 @@ def summary(runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 def by(cells: Iterable[Cell], key: str) -> dict[str, list[Cell]]:
     """Return the cells of each dataset or method, in order of first occurrence."""
-    found: dict[str, list[Cell]] = {}
+    result: dict[str, list[Cell]] = {}
     for cell in cells:
-        found.setdefault(cell[key], []).append(cell)
-    return found
+        result.setdefault(cell[key], []).append(cell)
+    return result
 
 
 def write_csv(table: pd.DataFrame, file: Path) -> None:

@@ -62,9 +62,9 @@ class RunStore:
             raise ArgumentError(f"{self.folder} exists already; resume it with --resume, or give another folder.")
         if not self._settings_file.is_file():
             raise ArgumentError(f"{self.folder} holds no study to resume; give another folder.")
-        found, wanted = json.loads(self._settings_file.read_text(encoding="utf-8")), self._written_settings
-        if found != wanted:
-            names = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
+        result, wanted = json.loads(self._settings_file.read_text(encoding="utf-8")), self._written_settings
+        if result != wanted:
+            names = sorted(name for name in {*result, *wanted} if result.get(name) != wanted.get(name))
             raise ArgumentError(
                 f"{self.folder} holds runs with other settings ({', '.join(names)}); give another folder."
             )
@@ -153,8 +153,8 @@ def complete(
     check_integer("runs", runs, 1)
     done = store.open(resume=resume)
     missing = [run for run in range(runs) if run not in done]
-    found = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(measure)(run) for run in missing)
-    for run, records in zip(missing, tracked(found, store.folder.name, len(missing), verbose=verbose), strict=True):
+    result = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(measure)(run) for run in missing)
+    for run, records in zip(missing, tracked(result, store.folder.name, len(missing), verbose=verbose), strict=True):
         store.append(run, records)
     return store.read(runs)
 

@@ -34,22 +34,22 @@ def rashomon(frame: pd.DataFrame, labels: Any, schema: hr.Schema, most: int) -> 
     """Return the trees of two tests with the fewest errors, by listing all, with the exact counts of their leaves."""
     card, classes = PrivacyCard.none("not private"), list(schema.classes)
     codes = np.array([classes.index(value) for value in np.asarray(labels).tolist()])
-    bins = {name: np.asarray(found) for name, found in schema.encode(Table.of(frame)).items()}
-    tests = [one for (one,) in Space.of_trees(schema).antecedents]
-    holds = {one: schema[one.attribute].truth(one)[bins[one.attribute]] for one in tests}
+    bins = {name: np.asarray(result) for name, result in schema.encode(Table.of(frame)).items()}
+    tests = [item for (item,) in Space.of_trees(schema).antecedents]
+    holds = {item: schema[item.attribute].truth(item)[bins[item.attribute]] for item in tests}
 
     def leaf(rows: Any) -> Leaf:
         return Leaf(tuple(int(n) for n in np.bincount(codes[rows], minlength=len(classes))))
 
-    found = []
+    result = []
     for root, below in permutations(tests, 2):
         if root.attribute == below.attribute:
             continue
         first, second = holds[root], holds[below]
         leaves = [leaf(rows) for rows in (first, ~first & second, ~first & ~second)]
-        errors = sum(sum(one.counts or ()) - max(one.counts or (0,)) for one in leaves)
-        found.append((errors, len(found), Tree(schema, Split(root, leaves[0], Split(below, *leaves[1:])), card)))
-    return [tree for _, _, tree in sorted(found)[:most]]
+        errors = sum(sum(item.counts or ()) - max(item.counts or (0,)) for item in leaves)
+        result.append((errors, len(result), Tree(schema, Split(root, leaves[0], Split(below, *leaves[1:])), card)))
+    return [tree for _, _, tree in sorted(result)[:most]]
 
 
 def rashomon_curve(name: str) -> Iterator[dict[str, Any]]:
@@ -79,13 +79,13 @@ def membership_curve(name: str) -> Iterator[dict[str, Any]]:
     for k in KS:
         for law, epsilon in (("each", 1.0), ("all", 1.0 / k)):
             learner = hr.PrivateTreeClassifier(epsilon, max_depth=2, schema=schema, search="exact")
-            found = exact_membership(learner, frame, labels).joint_advantage(k)
+            result = exact_membership(learner, frame, labels).joint_advantage(k)
             yield {
                 "dataset": name,
                 "k": k,
                 "epsilon of": law,
-                "median": float(np.median(found)),
-                "largest": float(found.max()),
+                "median": float(np.median(result)),
+                "largest": float(result.max()),
                 "bound": float(np.tanh(k * epsilon / 4)),
             }
 
@@ -101,13 +101,13 @@ def small_sets() -> Iterator[dict[str, Any]]:
             several = exact_inference(alone, X, y, candidates=row, absent=0.5, n_models=k)
             of_set = {"epsilon": epsilon, "n_models": k, "max_depth": 1}
             together = inference_from_set(schema, X, y, candidates=row, absent=0.5, **of_set)
-            one, other = together.likelihoods[:, 0], together.likelihoods[:, 1]
+            item, other = together.likelihoods[:, 0], together.likelihoods[:, 1]
             yield {
                 "k": k,
                 "epsilon of": law,
                 "independent": several.advantage,
                 "set": together.advantage,
-                "largest loss of the set": float(np.abs(np.log(one / other)).max()),
+                "largest loss of the set": float(np.abs(np.log(item / other)).max()),
                 "epsilon": epsilon,
             }
 
@@ -123,8 +123,8 @@ def random_tables() -> Iterator[dict[str, Any]]:
             several = exact_inference(alone, *data, candidates=row, absent=0.5, n_models=k)
             of_set = {"epsilon": epsilon, "n_models": k, "max_depth": 1}
             together = inference_from_set(schema, *data, candidates=row, absent=0.5, **of_set)
-            found = {"table": number, "rows": len(data[1]), "k": k, "epsilon": epsilon}
-            yield found | {"independent": several.advantage, "set": together.advantage}
+            result = {"table": number, "rows": len(data[1]), "k": k, "epsilon": epsilon}
+            yield result | {"independent": several.advantage, "set": together.advantage}
 
 
 def costs(name: str) -> Iterator[dict[str, Any]]:
@@ -132,11 +132,11 @@ def costs(name: str) -> Iterator[dict[str, Any]]:
     data = hr.datasets.load(name)
     tally = hr.Tally.count(data.frame, data.labels, data.schema)
     for k in (1, 2, 5, 10):
-        found = []
+        result = []
         for seed in range(10):
             trees = draw_trees(tally, 1.0, k, max_depth=2, random_state=np.random.RandomState(seed))
-            found.append([(tree.predict(data.frame) == np.asarray(data.labels)).mean() for tree in trees])
-        each = np.array(found)
+            result.append([(tree.predict(data.frame) == np.asarray(data.labels)).mean() for tree in trees])
+        each = np.array(result)
         yield {
             "dataset": name,
             "k": k,
@@ -150,10 +150,10 @@ def costs(name: str) -> Iterator[dict[str, Any]]:
 def trees_by_errors(frame: pd.DataFrame, labels: Any, schema: hr.Schema) -> Integers:
     """Return how many trees of depth up to 2 have each number of errors; no test has two leaves with one label."""
     codes = np.array([schema.classes.index(value) for value in np.asarray(labels).tolist()])
-    bins = {name: np.asarray(found) for name, found in schema.encode(Table.of(frame)).items()}
-    tests = [one for (one,) in Space.of_trees(schema).antecedents]
-    truth = [schema[one.attribute].truth(one) for one in tests]
-    holds = np.array([each[bins[one.attribute]] for one, each in zip(tests, truth, strict=True)], dtype=np.int64)
+    bins = {name: np.asarray(result) for name, result in schema.encode(Table.of(frame)).items()}
+    tests = [test for (test,) in Space.of_trees(schema).antecedents]
+    truth = [schema[test.attribute].truth(test) for test in tests]
+    holds = np.array([each[bins[test.attribute]] for test, each in zip(tests, truth, strict=True)], dtype=np.int64)
     is_class = np.array([codes == k for k in range(len(schema.classes))])
 
     def errors(counts: Integers) -> Integers:  # of a leaf, by its label
@@ -162,32 +162,32 @@ def trees_by_errors(frame: pd.DataFrame, labels: Any, schema: hr.Schema) -> Inte
     def parts(rows: Any, is_open: Any) -> Integers:  # leaves, and open tests with two leaves
         whole = (is_class & rows).sum(axis=1)
         caught = (is_class & rows).astype(np.int64) @ holds[is_open].T
-        one, other = errors(caught), errors(whole[:, None] - caught)
-        split = [one[v] + other[u] for v, u in permutations(range(len(whole)), 2)]
+        test, other = errors(caught), errors(whole[:, None] - caught)
+        split = [test[v] + other[u] for v, u in permutations(range(len(whole)), 2)]
         return np.bincount(np.concatenate([errors(whole), *split]), minlength=len(codes) + 1)
 
-    found = np.bincount(errors(is_class.sum(axis=1)), minlength=len(codes) + 1)  # trees of one leaf
+    result = np.bincount(errors(is_class.sum(axis=1)), minlength=len(codes) + 1)  # trees of one leaf
     for place, root in enumerate(tests):
         rows, both = holds[place] == 1, []
         for side in (True, False):
             is_open = [
-                one.attribute != root.attribute or np.unique(each[truth[place] == side]).size == 2
-                for one, each in zip(tests, truth, strict=True)
+                test.attribute != root.attribute or np.unique(each[truth[place] == side]).size == 2
+                for test, each in zip(tests, truth, strict=True)
             ]
             both.append(parts(rows == side, np.array(is_open)))
         alike = errors((is_class & rows).sum(axis=1)) + errors((is_class & ~rows).sum(axis=1))
-        found = found + np.convolve(*both)[: len(found)] - np.bincount(alike, minlength=len(found))
-    return found
+        result = result + np.convolve(*both)[: len(result)] - np.bincount(alike, minlength=len(result))
+    return result
 
 
 def drawn_one_by_one(counts: Integers, k: int, epsilon: float, rng: np.random.Generator) -> Integers:
     """Return the errors of k different trees, each drawn with weight ε/k from those that are left."""
-    left, found, least = counts.astype(np.float64), [], counts.nonzero()[0][0]
+    left, result, least = counts.astype(np.float64), [], counts.nonzero()[0][0]
     for _ in range(k):
         weights = left * np.exp(-epsilon / k * np.maximum(np.arange(len(left)) - least, 0))
-        found.append(rng.choice(len(left), p=weights / weights.sum()))
-        left[found[-1]] -= 1
-    return np.array(found)
+        result.append(rng.choice(len(left), p=weights / weights.sum()))
+        left[result[-1]] -= 1
+    return np.array(result)
 
 
 def drawn_by_the_largest(counts: Integers, k: int, epsilon: float, rng: np.random.Generator) -> Integers:
@@ -204,11 +204,11 @@ def drawn_by_the_largest(counts: Integers, k: int, epsilon: float, rng: np.rando
 
 def log_sets_by_largest(counts: Integers, k: int) -> Floats:
     """Return the logarithm of how many sets of k trees have each largest number of errors; -inf for none."""
-    up_to, found = np.cumsum(counts), np.full(len(counts), -np.inf)
+    up_to, result = np.cumsum(counts), np.full(len(counts), -np.inf)
     some = (counts > 0) & (up_to >= k)
     whole, without = _log_choose(up_to[some], k), _log_choose((up_to - counts)[some], k)
-    found[some] = whole + np.log1p(-np.exp(without - whole))
-    return found
+    result[some] = whole + np.log1p(-np.exp(without - whole))
+    return result
 
 
 def _chances(log_weights: Floats) -> Floats:
@@ -218,8 +218,8 @@ def _chances(log_weights: Floats) -> Floats:
 
 def _log_choose(n: Any, k: Any) -> Floats:
     n, k = np.broadcast_arrays(n, k)
-    found = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(np.maximum(n - k, 0) + 1.0)
-    return np.where(n >= k, found, -np.inf)
+    result = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(np.maximum(n - k, 0) + 1.0)
+    return np.where(n >= k, result, -np.inf)
 
 
 def laws(name: str, epsilon: float = 1.0, sets: int = 1000) -> Iterator[dict[str, Any]]:

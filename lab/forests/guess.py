@@ -118,18 +118,18 @@ def reconstruct(
     evidence, known = evidence_of(models, schema, features, noise)
     classes = classes_of(evidence, known)
     size = rows_of(evidence, rows, has_prior=prior is not None)
-    domain = Domain.of(known, chain.from_iterable(one.paths.literals for one in evidence))
+    domain = Domain.of(known, chain.from_iterable(item.paths.literals for item in evidence))
     masses = domain.weights if prior is None else RowPrior.of(prior, known, domain).masses
-    cells = Cells.of(domain, [one.paths for one in evidence], masses, len(classes or (None,)))
-    found = most_likely(cells, evidence, classes, size, settings, has_prior=prior is not None)
-    bins = np.repeat(cells.bins, found.rows.sum(axis=1), axis=0)
-    labels = None if classes is None else np.repeat(np.tile(np.array(classes), len(cells)), found.rows.ravel())
-    status = "optimal" if found.is_optimal else "feasible"
-    if not found.is_optimal:
+    cells = Cells.of(domain, [item.paths for item in evidence], masses, len(classes or (None,)))
+    result = most_likely(cells, evidence, classes, size, settings, has_prior=prior is not None)
+    bins = np.repeat(cells.bins, result.rows.sum(axis=1), axis=0)
+    labels = None if classes is None else np.repeat(np.tile(np.array(classes), len(cells)), result.rows.ravel())
+    status = "optimal" if result.is_optimal else "feasible"
+    if not result.is_optimal:
         problem = f"The search reached its limit of seconds={settings.seconds:g} before optimality was proven: another"
-        what = f"{problem} table can be e^{found.gap:.3g} times as likely. Allow more seconds, or pass fewer models."
+        what = f"{problem} table can be e^{result.gap:.3g} times as likely. Allow more seconds, or pass fewer models."
         warnings.warn(what, SearchLimitWarning, stacklevel=2)
-    return GuessedTable(cells.schema, bins, labels, status, found.gap, found.seconds)
+    return GuessedTable(cells.schema, bins, labels, status, result.gap, result.seconds)
 
 
 def evidence_of(
@@ -141,16 +141,16 @@ def evidence_of(
     scales = list(noise) if isinstance(noise, (list, tuple)) else [noise] * len(several)
     if len(scales) != len(several):
         raise ArgumentError(f"expected one scale of noise for each of {len(several)} models, got {len(scales)}.")
-    found: list[Evidence] = []
+    result: list[Evidence] = []
     own = schema
     for model, scale in zip(several, scales, strict=True):
         read, other = _read(model, schema, features)
         if own is not None and other.attributes != own.attributes:
             raise ArgumentError("expected models on the same schema; pass `schema` if their own schemas differ.")
         own = other
-        found += [_with_scale(one, scale) for one in read]
+        result += [_with_scale(item, scale) for item in read]
     assert own is not None
-    return found, own
+    return result, own
 
 
 def _read(model: Any, schema: Schema | None, features: Features | None) -> tuple[list[Evidence], Schema]:
@@ -195,13 +195,13 @@ def _of_forest(forest: Any, schema: Schema, features: Features | None) -> list[E
         raise ArgumentError(f"expected a forest with one output, got one with {forest.n_outputs_}.")
     if forest.class_weight is not None:
         raise ArgumentError("expected a forest that counts rows, got one with class_weight, which weights them.")
-    found: list[Evidence] = []
+    result: list[Evidence] = []
     for tree, names in trees_of(forest, schema, features):
         paths = paths_of(tree, schema, names)[0]
         if not _are_complete(paths.counts) and not forest.bootstrap:
             raise ArgumentError("expected a forest whose leaves store numbers of rows, got weights of rows.")
-        found.append(_of_bootstrap(tree, paths) if forest.bootstrap else _of_paths(paths))
-    return found
+        result.append(_of_bootstrap(tree, paths) if forest.bootstrap else _of_paths(paths))
+    return result
 
 
 def _of_bootstrap(tree: Any, paths: Paths) -> Evidence:
@@ -226,7 +226,7 @@ def _with_scale(one: Evidence, scale: Any) -> Evidence:
 
 def classes_of(evidence: Sequence[Evidence], schema: Schema) -> tuple[Any, ...] | None:
     """Return the classes of all rows: the schema's, or those of the models; None if no model counts them."""
-    known = [one.classes for one in evidence if one.classes is not None]
+    known = [item.classes for item in evidence if item.classes is not None]
     if not known:
         return None
     classes = known[0] if schema.label is None else schema.target.values
@@ -236,10 +236,10 @@ def classes_of(evidence: Sequence[Evidence], schema: Schema) -> tuple[Any, ...] 
 
 
 def rows_of(evidence: Sequence[Evidence], given: Any, *, has_prior: bool) -> tuple[int, int]:
-    totals = {int(one.numbers.sum()) for one in evidence if one.is_exact}
+    totals = {int(item.numbers.sum()) for item in evidence if item.is_exact}
     if len(totals) > 1:
         raise ArgumentError("expected models of one table, got exact counts of different numbers of rows.")
-    drawn = {int(one.numbers.sum()) for one in evidence if one.distinct is not None}
+    drawn = {int(item.numbers.sum()) for item in evidence if item.distinct is not None}
     if given is None and (totals or len(drawn) == 1):
         total = (totals or drawn).pop()
         return total, total
@@ -352,11 +352,11 @@ class GuessedTable:
         if max(len(guess), len(truth)) > MOST_ROWS or not len(guess):
             raise ArgumentError(f"expected 1 to {MOST_ROWS:,} rows to match, got {len(truth):,} with {len(guess):,}.")
         total = np.zeros((len(guess), len(truth)), dtype=np.float32)
-        for one, other, length, cost in zip(guess.T, truth.T, lengths.tolist(), costs.tolist(), strict=True):
-            total += cost * _distance(one[:, None], other, length)
+        for item, other, length, cost in zip(guess.T, truth.T, lengths.tolist(), costs.tolist(), strict=True):
+            total += cost * _distance(item[:, None], other, length)
         mine, theirs = linear_sum_assignment(total)
         each = zip(guess[mine].T, truth[theirs].T, lengths.tolist(), strict=True)
-        return np.column_stack([_distance(one, other, length) for one, other, length in each])
+        return np.column_stack([_distance(item, other, length) for item, other, length in each])
 
     def __str__(self) -> str:
         how = {

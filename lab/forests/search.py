@@ -139,13 +139,13 @@ def most_likely(
     from ortools.sat.python import cp_model
 
     start = perf_counter()
-    program = Program(cp_model.CpModel(), rows, max([1.0, *(one.scale for one in evidence if one.scale)]))
+    program = Program(cp_model.CpModel(), rows, max([1.0, *(item.scale for item in evidence if item.scale)]))
     names = (None,) if classes is None else classes
     variables = [[program.number(0) for _ in names] for _ in range(len(cells))]
     low, high = rows
     program.model.add_linear_constraint(program.total(list(chain.from_iterable(variables))), low, high)
-    for one in evidence:
-        _add_evidence(program, one, names, variables, cells.leaves(one.paths))
+    for item in evidence:
+        _add_evidence(program, item, names, variables, cells.leaves(item.paths))
     if has_prior:
         relative = cells.log_chances - cells.log_chances.max()  # the number of rows is known, so this adds a constant
         for own, chance in zip(variables, relative.tolist(), strict=True):
@@ -186,17 +186,17 @@ class Program:
 
 def _whole_numbers(low: int, high: int, loss: Callable[[int], float]) -> list[int]:
     """Return whole numbers between which chords, half their width times the slopes' difference off, err by `_OFF`."""
-    found = [low]
-    while found[-1] < high:
-        start, width = found[-1], 1
+    result = [low]
+    while result[-1] < high:
+        start, width = result[-1], 1
         slope = loss(start + 1) - loss(start)
         while start + 2 * width < high:
             end = start + 2 * width
             if width * (loss(end) - loss(end - 1) - slope) / 2 > _OFF:
                 break
             width *= 2
-        found.append(start + width)
-    return found
+        result.append(start + width)
+    return result
 
 
 def _add_evidence(

@@ -116,8 +116,8 @@ def draw_trees(
         trees: list[Node] = [gate.release(each, sampler, query=purpose) for _ in range(n_models)]
         charges = (*schema.charges, *gate.budget.charges[before:])
         card = PrivacyCard(charges, noise=fact(noise.description, "noise", "description"), software=SOFTWARE)
-        found = [LeafValues(values=[value_of(leaf) for leaf in leaves_of(tree)]) for tree in trees]
-        return tuple(tree_model(search.space, *each)(schema, card) for each in zip(trees, found, strict=True))
+        result = [LeafValues(values=[value_of(leaf) for leaf in leaves_of(tree)]) for tree in trees]
+        return tuple(tree_model(search.space, *each)(schema, card) for each in zip(trees, result, strict=True))
 
     if budget is not None:
         budget.check(total, 0, rho=n_models * each.rho)

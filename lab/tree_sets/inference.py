@@ -78,14 +78,14 @@ def sequences(weights: Floats, n: int) -> tuple[Index, Floats]:
 
     From weights of shape ``(n_things, n_cases)``; shapes ``(n_orders, n)`` and ``(n_orders, n_cases)``.
     """
-    found, chances = np.empty((1, 0), dtype=np.intp), np.ones((1, weights.shape[1]))
+    result, chances = np.empty((1, 0), dtype=np.intp), np.ones((1, weights.shape[1]))
     for _ in range(n):
-        left = np.ones((len(found), len(weights)), dtype=bool)
-        np.put_along_axis(left, found, values=False, axis=1)
+        left = np.ones((len(result), len(weights)), dtype=bool)
+        np.put_along_axis(left, result, values=False, axis=1)
         before, things = np.nonzero(left)
         chances = (chances / (left @ weights))[before] * weights[things]
-        found = np.column_stack([found[before], things])
-    return found, chances
+        result = np.column_stack([result[before], things])
+    return result, chances
 
 
 def all_trees(search: SetSearch, tally: Tally) -> tuple[Floats, Index]:

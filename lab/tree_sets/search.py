@@ -48,8 +48,8 @@ class SetSearch:
 
     @property
     def cost(self) -> Cost:
-        found = masks_cost(SearchShape.of(self.space), self.depth)
-        return replace(found, largest=found.evaluations)  # which options are open is held for all states
+        result = masks_cost(SearchShape.of(self.space), self.depth)
+        return replace(result, largest=result.evaluations)  # which options are open is held for all states
 
     @cached_property
     def levels(self) -> Sequence[Any]:
@@ -144,10 +144,10 @@ class _Weights:
         self.inner: dict[int, Floats] = {}  # by level, of all trees that begin with a test
         for depth in reversed(range(len(search.levels))):
             states = search.levels[depth].states
-            found = np.empty(len(states))
+            result = np.empty(len(states))
             for block in self.rows.blocks(len(states)):
-                found[block] = _log_sum(self.options(depth, block, self.rows.on(states[block])).T)
-            self.inner[depth] = found
+                result[block] = _log_sum(self.options(depth, block, self.rows.on(states[block])).T)
+            self.inner[depth] = result
             progress(len(states))
 
     def stops(self, counts: Floats, prior: Any) -> Floats:
@@ -165,7 +165,7 @@ class _Weights:
                 prior, inner = (of[depth + 1].take(places, mode="clip") for of in (search.stop, self.inner))
             sides.append((self.stops(counts, prior), inner[None]))
         (caught_stops, caught_inner), left = sides[0], np.concatenate(sides[1])
-        terms = [one + _log_sum(np.delete(left, value, axis=0)) for value, one in enumerate(caught_stops)]
+        terms = [stop + _log_sum(np.delete(left, value, axis=0)) for value, stop in enumerate(caught_stops)]
         pairs = _log_sum(np.stack([*terms, caught_inner[0] + _log_sum(left)]))
         return np.where(search.is_open[depth][chosen], search.go[depth][chosen, None] + pairs, -np.inf)
 
@@ -198,11 +198,11 @@ class DrawState:
         """Return the places after an option, for the rows that it catches and those that it leaves."""
         if option not in self.children:
             caught, level = self.weights.rows.caught(option), self.weights.search.levels[self.depth]
-            found = list[DrawState]()
+            result = list[DrawState]()
             for branch, part in ((CAUGHT, caught), (LEFT, ~caught)):
                 index = int(level.children(np.array([self.index]), branch)[0, option])
-                found.append(DrawState(self.weights, self.depth + 1, index, self.rows & part))
-            self.children[option] = found[0], found[1]
+                result.append(DrawState(self.weights, self.depth + 1, index, self.rows & part))
+            self.children[option] = result[0], result[1]
         return self.children[option]
 
     def weight_of(self, tree: Node) -> float:
@@ -214,11 +214,11 @@ class DrawState:
 
     def firsts(self, without: Sequence[Node]) -> Floats:
         """Return the weights of all trees that begin with each option, but for some."""
-        found = self.options.copy()
+        result = self.options.copy()
         for option in dict.fromkeys(tree.option for tree in without if isinstance(tree, InnerNode)):
             weights = [weight for weight, _, _ in self.pairs(option, without)]
-            found[option] = self.weights.search.go[self.depth][self.index] + _log_sum(np.array(weights))
-        return found
+            result[option] = self.weights.search.go[self.depth][self.index] + _log_sum(np.array(weights))
+        return result
 
     def total(self, without: Sequence[Node]) -> float:
         """Return the weight of all trees but some."""
@@ -239,12 +239,12 @@ class DrawState:
         caught, left = self.below(option)
         same = [tree for tree in without if isinstance(tree, InnerNode) and tree.option == option]
         firsts = list(dict.fromkeys(tree.caught for tree in same))
-        found: list[tuple[float, Node | None, list[Node]]] = [(caught.inner(firsts) + left.total(()), None, [])]
-        for one in dict.fromkeys([*firsts, *map(LeafNode, range(len(caught.stops)))]):
-            seconds = [tree.left for tree in same if tree.caught == one]
-            seconds += [one] if isinstance(one, LeafNode) else []
-            found.append((caught.weight_of(one) + left.total(seconds), one, seconds))
-        return found
+        result: list[tuple[float, Node | None, list[Node]]] = [(caught.inner(firsts) + left.total(()), None, [])]
+        for fromkey in dict.fromkeys([*firsts, *map(LeafNode, range(len(caught.stops)))]):
+            seconds = [tree.left for tree in same if tree.caught == fromkey]
+            seconds += [fromkey] if isinstance(fromkey, LeafNode) else []
+            result.append((caught.weight_of(fromkey) + left.total(seconds), fromkey, seconds))
+        return result
 
     def draw(self, without: Sequence[Node], choose: Choose, *, stops: bool = True) -> Node:
         """Draw a tree, none of some; with a test if it may not stop."""

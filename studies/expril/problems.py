@@ -116,8 +116,8 @@ def _cube(d: int, clusters: int) -> Callable[[int, np.random.Generator], Problem
     def make(n: int, rng: np.random.Generator) -> Problem:
         source, target = rng.random((n, d)), rng.random((2 * n, d))
         once: Any = 1
-        found = KMeans(clusters, init="random", n_init=once, random_state=int(rng.integers(2**31))).fit(target)
-        labels = rng.permutation(np.arange(clusters) % 2)[found.labels_]
+        result = KMeans(clusters, init="random", n_init=once, random_state=int(rng.integers(2**31))).fit(target)
+        labels = rng.permutation(np.arange(clusters) % 2)[result.labels_]
         off = np.abs(target.sum(axis=1) - d / 2)
         return _problem(source, target, np.where(off <= np.quantile(off, BAND), 1 - labels, labels), n)
 

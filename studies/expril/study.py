@@ -80,11 +80,11 @@ def reproduce_expril(
     check_integer("runs", runs, 1)
     names = list(PROBLEMS) if dataset is None else [dataset]
     stores = {name: store(folder, name) for name in names}
-    for one in stores.values():
-        one.check(resume=resume)
-    for name, one in stores.items():
-        found = complete(one, Learning(name), runs, resume=resume, n_jobs=n_jobs, verbose=verbose)
-        write_csv(pd.DataFrame(summary(found)), one.folder / f"{name}.csv")
+    for item in stores.values():
+        item.check(resume=resume)
+    for name, item in stores.items():
+        result = complete(item, Learning(name), runs, resume=resume, n_jobs=n_jobs, verbose=verbose)
+        write_csv(pd.DataFrame(summary(result)), item.folder / f"{name}.csv")
     if table is None:
         save(draw_curves(_means(folder)), folder / f"figure-{FIGURE}")
     return write_table(folder, runs) if figure is None else ""

@@ -54,9 +54,11 @@ def paper_table(cells: Sequence[Cell]) -> str:
     """Return EXPRIL's Table 2, the paper's numbers under ours, in Markdown."""
     lines: list[list[str]] = []
     for name, mine in by(cells, "dataset").items():
-        found = last(mine)
-        loss = 1 - found["C-EXPRIL"]["accuracy"] / found[BEST]["accuracy"]
-        lines.append([name, *(_percent(found[column]) for column in COLUMNS), f"{loss:.1e}", str(found[BEST]["runs"])])
+        result = last(mine)
+        loss = 1 - result["C-EXPRIL"]["accuracy"] / result[BEST]["accuracy"]
+        lines.append(
+            [name, *(_percent(result[column]) for column in COLUMNS), f"{loss:.1e}", str(result[BEST]["runs"])]
+        )
         lines.append(["paper", *(f"{mean} ± {sd}" for mean, sd in PAPER[name]), f"{RATIO[name]:.1e}", f"{PAPER_RUNS}"])
     return markdown(["problem", *COLUMNS, "ratio", "runs"], lines)
 
@@ -64,9 +66,9 @@ def paper_table(cells: Sequence[Cell]) -> str:
 def difference_table(cells: Sequence[Cell]) -> str:
     """Return the differences from the paper's means in points, and in brackets in standard errors of the difference."""
     lines = [
-        [name, *(difference(found[column], printed) for column, printed in zip(COLUMNS, PAPER[name], strict=True))]
+        [name, *(difference(result[column], printed) for column, printed in zip(COLUMNS, PAPER[name], strict=True))]
         for name, mine in by(cells, "dataset").items()
-        for found in [last(mine)]
+        for result in [last(mine)]
     ]
     return markdown(["problem", *COLUMNS], lines)
 
@@ -83,10 +85,10 @@ def our_table(cells: Sequence[Cell]) -> str:
     """Return hedgerow's own methods, beside the majority class and the paper's best at ε = 1, in Markdown."""
     lines: list[list[str]] = []
     for name, mine in by(cells, "dataset").items():
-        found = last(mine)
-        best = max(found[method]["accuracy"] for method in PURE)
+        result = last(mine)
+        best = max(result[method]["accuracy"] for method in PURE)
         theirs = PAPER[name][COLUMNS.index("1DP-C-EXPRIL")][0]
-        line = [_percent(found[method]) for method in (*OURS, "1DP-C-EXPRIL", MAJORITY)]
+        line = [_percent(result[method]) for method in (*OURS, "1DP-C-EXPRIL", MAJORITY)]
         lines.append([name, *line, f"{theirs}", f"{100 * best - theirs:+.1f}"])
     return markdown(
         ["problem", *OURS, "1DP-C-EXPRIL", MAJORITY, "paper's 1DP-C-EXPRIL", "best of pure ε less that"], lines
@@ -110,8 +112,8 @@ def p_value(ahead: NDArray[np.float64]) -> float:
     different = ahead[ahead != 0]
     if not len(different):
         return 1.0
-    found: Any = stats.wilcoxon(different, alternative="greater")
-    return float(found.pvalue)
+    result: Any = stats.wilcoxon(different, alternative="greater")
+    return float(result.pvalue)
 
 
 def _after_last(runs: pd.DataFrame, method: str) -> NDArray[np.float64]:

@@ -131,7 +131,7 @@ def _of_trees(records: Frame, dataset: str) -> list[Claim]:
     sign, words = (1, "more") if dataset == "adult" else (-1, "less")
     biggest = records.groupby("learner")["size"].max()
     short = at_same_parameters(records, "short_branches")
-    found = [
+    result = [
         Claim(
             "greedy trees have more nodes for the same parameters",
             "App. A, Fig. 5a",
@@ -158,8 +158,8 @@ def _of_trees(records: Frame, dataset: str) -> list[Claim]:
         ),
     ]
     if dataset == "adult":
-        found.append(_largest_trees(records))
-    return found
+        result.append(_largest_trees(records))
+    return result
 
 
 def _largest_trees(records: Frame) -> Claim:
@@ -179,7 +179,7 @@ def _of_lists(records: Frame, dataset: str) -> list[Claim]:
         name: float((part["size"] < part["depth"]).mean())
         for name, part in ((name, records[records["learner"] == name]) for name in (OPTIMAL, GREEDY))
     }
-    found = [
+    result = [
         Claim(
             "greedy lists more often run out of rules with enough support",
             "App. A, Fig. 6a",
@@ -196,8 +196,8 @@ def _of_lists(records: Frame, dataset: str) -> list[Claim]:
         _most_proportions(records),
     ]
     if dataset == "adult":
-        found.append(_ends(records))
-    return [*found, *_reordered(records)]
+        result.append(_ends(records))
+    return [*result, *_reordered(records)]
 
 
 def _most_proportions(records: Frame) -> Claim:

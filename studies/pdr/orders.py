@@ -54,10 +54,10 @@ def _holds(literal: Literal, rows: Any) -> Mask:
 def _best_orders(caught: Mask, bits: Sequence[float], needed: float) -> NDArray[np.float64]:
     """Return the least and the largest residual entropy of the rows of some rules, by dynamic programming over sets."""
     size = len(caught)
-    found: Mapping[int, tuple[float, float]] = {0: (0.0, 0.0)}
+    result: Mapping[int, tuple[float, float]] = {0: (0.0, 0.0)}
     for place in range(size):
         following: dict[int, tuple[float, float]] = {}
-        for first, (least, most) in found.items():
+        for first, (least, most) in result.items():
             before = caught[[rule for rule in range(size) if first >> rule & 1]].any(axis=0)
             for rule in (rule for rule in range(size) if not first >> rule & 1):
                 rows = int((caught[rule] & ~before).sum())
@@ -65,5 +65,5 @@ def _best_orders(caught: Mask, bits: Sequence[float], needed: float) -> NDArray[
                     continue
                 total, known = rows * bits[place], following.get(first | 1 << rule, (np.inf, -np.inf))
                 following[first | 1 << rule] = min(known[0], least + total), max(known[1], most + total)
-        found = following
-    return np.array(found[2**size - 1])
+        result = following
+    return np.array(result[2**size - 1])

@@ -128,7 +128,7 @@ class Learning:
         started = time.process_time()
         model.fit(rows.X, rows.y)
         seconds = time.process_time() - started
-        found = reconstruction(model, rows.schema)
+        result = reconstruction(model, rows.schema)
         gap = model.objective_ - model.lower_bound_ if learner == OPTIMAL else np.nan
         return [
             {
@@ -136,12 +136,12 @@ class Learning:
                 "learner": learner,
                 "support": support,
                 "depth": depth,
-                **_described(model, rows, found),
+                **_described(model, rows, result),
                 "certified": int(model.optimal_) if learner == OPTIMAL else 0,
                 "gap": float(gap),
                 "seconds": round(seconds, 3),
-                "exposure": entropy_ratios(found),
-                **(_reordered(model, rows, found, support) if self.kind == LISTS else _short(found, depth)),
+                "exposure": entropy_ratios(result),
+                **(_reordered(model, rows, result, support) if self.kind == LISTS else _short(result, depth)),
             }
         ]
 
@@ -200,9 +200,9 @@ class Releasing:
         for draw in range(NOISE_DRAWS if learner == PRIVATE else 1):
             noise = noise_seed(self.dataset, seed * NOISE_DRAWS + draw, kind, epsilon) if learner == PRIVATE else seed
             model = _of_size(kind, learner, epsilon, noise).fit(rows.X, rows.y)
-            found, true = reconstruction(model, rows.schema), reconstruction(model, rows.schema, data=rows.X)
+            result, true = reconstruction(model, rows.schema), reconstruction(model, rows.schema, data=rows.X)
             cells = {"seed": seed, "kind": kind, "learner": learner, "epsilon": epsilon, "draw": draw}
-            records.append({**cells, **_described(model, rows, found), "true_uncertainty": true.uncertainty})
+            records.append({**cells, **_described(model, rows, result), "true_uncertainty": true.uncertainty})
         return records
 
 

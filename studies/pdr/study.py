@@ -121,14 +121,14 @@ def reproduce_pdr(
     for store in stores.values():
         store.check(resume=resume)
     for name in names:
-        found: dict[str, Frame] = {}
+        result: dict[str, Frame] = {}
         for kind in kinds_of(figures):
             measure, store = measures[kind, name], stores[kind, name]
             runs = seeds * len(measure.cells)
-            found[kind] = complete(store, measure, runs, resume=resume, n_jobs=n_jobs, verbose=verbose)
-            _write_means(found[kind], folder, kind, name)
+            result[kind] = complete(store, measure, runs, resume=resume, n_jobs=n_jobs, verbose=verbose)
+            _write_means(result[kind], folder, kind, name)
         for number in figures:
-            _draw(folder, number, name, {kind: found[kind] for kind in PICTURES[number].kinds})
+            _draw(folder, number, name, {kind: result[kind] for kind in PICTURES[number].kinds})
     text = reconstruct_tables.tables(folder)
     (folder / TABLES).write_text(text, encoding="utf-8")
     return text

@@ -52,8 +52,8 @@ def means(records: Frame) -> Frame:
     columns = [name for name in _AVERAGED if name in records]
     by_seed = records.groupby([*keys, "seed"], sort=False, dropna=False)[columns].mean()
     grouped = by_seed.groupby(keys, sort=False, dropna=False)
-    found, errors = grouped.mean(), grouped.sem().add_suffix(" se")
-    parts = [grouped.size().rename("seeds"), found]
+    result, errors = grouped.mean(), grouped.sem().add_suffix(" se")
+    parts = [grouped.size().rename("seeds"), result]
     parts.append(errors[[f"{name} se" for name in columns if name not in ("certified", "gap", "seconds")]])
     return pd.concat(parts, axis=1).reset_index()
 
@@ -87,8 +87,8 @@ def tables(folder: Path) -> str:
     """Return all tables of the results in a folder, in Markdown."""
     parts: list[str] = []
     for kind, title in _TITLES.items():
-        found = {name: _read(folder, f"{kind}-{name}-claims") for name in DATASETS}
-        shown = {name: part for name, part in found.items() if part is not None}
+        result = {name: _read(folder, f"{kind}-{name}-claims") for name in DATASETS}
+        shown = {name: part for name, part in result.items() if part is not None}
         if shown:
             parts.append(f"## {title}: what the paper says\n\n{_READING}\n\n{_claims_table(shown)}\n")
         if kind != LISTS and len(shown) == len(DATASETS):

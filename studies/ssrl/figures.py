@@ -122,7 +122,7 @@ def chosen(figure: int | None, table: int | None, dataset: str | None) -> list[t
     if dataset is not None and dataset not in DATASETS:
         raise ArgumentError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}.")
     names = _named(figure, table)
-    found: list[tuple[str, tuple[str, ...]]] = []
+    result: list[tuple[str, tuple[str, ...]]] = []
     for name in names:
         own = () if name == FIGURE_1 else ARTIFACTS[name].datasets
         kept = own if dataset is None else tuple(d for d in own if d == dataset)
@@ -131,8 +131,8 @@ def chosen(figure: int | None, table: int | None, dataset: str | None) -> list[t
                 f"dataset must be one of {', '.join(own)} for {name.replace('-', ' ')}, got {dataset!r}."
             )
         if kept or name == FIGURE_1:
-            found.append((name, kept))
-    return found
+            result.append((name, kept))
+    return result
 
 
 def _named(figure: int | None, table: int | None) -> Sequence[str]:

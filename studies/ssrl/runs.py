@@ -180,9 +180,9 @@ class Overfitting(Learning):
         model = self._fit(split, run, method, epsilon)
         record = dict(_described(split, model, method, epsilon))
         for suffix, as_released_code in (("", False), (" as released", True)):
-            found = split.overfit(model, as_released_code=as_released_code)
-            record[f"vulnerability{suffix}"] = found.vulnerability
-            record[f"by chance{suffix}"] = found.vulnerability_by_chance
+            result = split.overfit(model, as_released_code=as_released_code)
+            record[f"vulnerability{suffix}"] = result.vulnerability
+            record[f"by chance{suffix}"] = result.vulnerability_by_chance
         return record
 
 
@@ -215,7 +215,7 @@ class Attacking:
         for method in self.methods:
             epsilon = np.inf if method in (GREEDY, GREEDY_AS_AUTHORS) else self.epsilon
             target = learner(self.dataset, method, epsilon, None, fitted)
-            found = membership(target, data.frame, data.labels, repeats=1, random_state=run)
-            cell = {"method": method, "epsilon": epsilon, "auc": found.auc, "others": found.sizes[3]}
-            records += [{**cell, "fpr": float(x), "tpr": float(y)} for x, y in zip(found.fpr, found.tpr, strict=True)]
+            result = membership(target, data.frame, data.labels, repeats=1, random_state=run)
+            cell = {"method": method, "epsilon": epsilon, "auc": result.auc, "others": result.sizes[3]}
+            records += [{**cell, "fpr": float(x), "tpr": float(y)} for x, y in zip(result.fpr, result.tpr, strict=True)]
         return records

@@ -125,9 +125,9 @@ def write_tables(folder: Path) -> str:
         ("figure-4", "Figure 4 in numbers", smooth_tables.accuracy_table),
         ("figure-6", "Figure 6 in numbers", smooth_tables.auc_table),
     ):
-        found = list(_means(folder, name))
-        if found:
-            parts.append(f"## {title}\n\n{show(found)}\n")
+        result = list(_means(folder, name))
+        if result:
+            parts.append(f"## {title}\n\n{show(result)}\n")
     text = "\n".join(parts)
     if parts:
         (folder / TABLES).write_text(text, encoding="utf-8")

@@ -59,8 +59,8 @@ def epsilon_needed(epsilons: Sequence[float], accuracies: Sequence[float], goal:
         return np.inf, f"> {_digits(epsilons[-1])}"
     low, high = accuracies[last], accuracies[last + 1]
     share = (goal - low) / (high - low)
-    found = float(np.exp(np.log(epsilons[last]) * (1 - share) + np.log(epsilons[last + 1]) * share))
-    return found, _digits(found)
+    result = float(np.exp(np.log(epsilons[last]) * (1 - share) + np.log(epsilons[last + 1]) * share))
+    return result, _digits(result)
 
 
 def private(cells: Iterable[Cell]) -> list[Cell]:
@@ -129,9 +129,9 @@ def auc_table(cells: Sequence[Cell]) -> str:
     lines: list[list[str]] = []
     for dataset, mine in by(cells, "dataset").items():
         for part in by(mine, "method").values():
-            found = np.interp(RATES, [cell["fpr"] for cell in part], [cell["tpr"] for cell in part])
+            result = np.interp(RATES, [cell["fpr"] for cell in part], [cell["tpr"] for cell in part])
             shown = [
-                f"{tpr:.4f}" if fpr * part[0]["others"] >= 1 else "–" for fpr, tpr in zip(RATES, found, strict=True)
+                f"{tpr:.4f}" if fpr * part[0]["others"] >= 1 else "–" for fpr, tpr in zip(RATES, result, strict=True)
             ]
             numbers = [f"{part[0]['auc']:.4f}", f"{part[0]['auc se']:.4f}", *shown]
             lines.append([dataset, named(part[0]), *numbers, str(part[0]["runs"])])

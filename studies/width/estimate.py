@@ -36,10 +36,10 @@ def least_errors(chance: Chance) -> Callable[[Values, int], float]:
         free = [place for place, value in enumerate(values) if value is None]
         cells = list(product(*((0, 1) if value is None else (value,) for value in values)))
         mean = sum(map(chance, cells)) / len(cells)
-        found = min(mean, 1 - mean) * 2.0 ** (len(free) - len(values))
+        result = min(mean, 1 - mean) * 2.0 ** (len(free) - len(values))
         for place in free if left else ():
-            found = min(found, sum(least(_with(values, place, side), left - 1) for side in (0, 1)))
-        return found
+            result = min(result, sum(least(_with(values, place, side), left - 1) for side in (0, 1)))
+        return result
 
     return least
 

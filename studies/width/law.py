@@ -34,8 +34,8 @@ def trees(tests: tuple[int, ...], depth: int, classes: int) -> Iterator[tuple[Mo
     if stop < 1:
         for test in tests:
             below = list(trees(tuple(other for other in tests if other != test), depth - 1, classes))
-            for (one, first), (other, second) in product(below, repeat=2):
-                yield (test, one, other), (1 - stop) / len(tests) * first * second
+            for (item, first), (other, second) in product(below, repeat=2):
+                yield (test, item, other), (1 - stop) / len(tests) * first * second
 
 
 def predict(model: Model, values: Sequence[int]) -> int:
@@ -77,10 +77,10 @@ def power(q: Fraction, exponent: Fraction | int) -> Fraction:
 
 
 def root(q: Fraction, degree: int) -> Fraction:
-    found = Fraction(round(q.numerator ** (1 / degree)), round(q.denominator ** (1 / degree)))
-    if found**degree != q:
+    result = Fraction(round(q.numerator ** (1 / degree)), round(q.denominator ** (1 / degree)))
+    if result**degree != q:
         raise ValueError(f"expected a fraction with a root of degree {degree}, got another.")
-    return found
+    return result
 
 
 def normalised(weights: Mapping[Any, Fraction]) -> Mapping[Any, Fraction]:
@@ -103,8 +103,8 @@ def stopped_search(err: Sequence[Fraction], models: Models, q: Fraction, width: 
     # Greedy: the root of the best tree that is a single test with two leaves; then the least below this root.
     stumps = [(e, m[0]) for (m, _), e in zip(models, err, strict=True) if isinstance(m, tuple) and _is_stump(m)]
     root_test = min(stumps)[1]
-    found = [e for (m, _), e in zip(models, err, strict=True) if isinstance(m, tuple) and m[0] == root_test]
-    limit = min([*leaves, *found]) + width
+    result = [e for (m, _), e in zip(models, err, strict=True) if isinstance(m, tuple) and m[0] == root_test]
+    limit = min([*leaves, *result]) + width
     return normalised({m: p * power(q, min(e, limit)) for (m, p), e in zip(models, err, strict=True)})
 
 

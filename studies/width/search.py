@@ -107,9 +107,9 @@ class WidthSearch:
         return int(self._least((), rows, self._depth, self._quick(rows)))
 
     def histogram(self, limit: int) -> Histogram:
-        found = self._below((), np.ones(self._tests.shape[0], dtype=bool), self._depth, limit)
-        assert found is not None
-        return found
+        result = self._below((), np.ones(self._tests.shape[0], dtype=bool), self._depth, limit)
+        assert result is not None
+        return result
 
     def pairs(self, rows: NDArray[np.bool_]) -> Pairs:
         """Return the contingency tables of all pairs of tests."""
@@ -126,7 +126,7 @@ class WidthSearch:
 
     def _open(self, path: tuple[int, ...], side: int) -> NDArray[np.bool_]:
         """Return which tests are open on a side of each test, below a path; shape ``(n, n)``."""
-        states = np.array([[*path, one] for one in self._space.sides(side)])
+        states = np.array([[*path, item] for item in self._space.sides(side)])
         return self._space.open(states)
 
     def _root(self, path: tuple[int, ...]) -> NDArray[np.bool_]:
@@ -157,12 +157,12 @@ class WidthSearch:
 
     def _last(self, path: tuple[int, ...], pairs: Pairs) -> tuple[Floats, Floats]:
         """Return the least errors of one more choice on either side of each test, shape ``(n,)`` each."""
-        found = []
+        result = []
         for side, caught, total in zip((CAUGHT, LEFT), pairs.sides, pairs.totals, strict=True):
             errors = caught.min(axis=0) + (total[:, :, None] - caught).min(axis=0)
             errors[~self._open(path, side)] = np.inf
-            found.append(np.minimum(errors.min(axis=1), total.min(axis=0)))
-        return found[0], found[1]
+            result.append(np.minimum(errors.min(axis=1), total.min(axis=0)))
+        return result[0], result[1]
 
     def _bounds(self, path: tuple[int, ...], rows: NDArray[np.bool_]) -> dict[int, Floats]:
         """Return what the errors on either side of each test are at least, by patterns and by what was found before."""
@@ -184,8 +184,8 @@ class WidthSearch:
             node = frozenset(child)
             if sum(values.values()) <= limit and node not in self.exact:
                 most = limit - values[other]
-                found = self._least(child, self._on(rows, side, test), left - 1, most)
-                values[side] = self.known[node] = max(found, values[side])
+                result = self._least(child, self._on(rows, side, test), left - 1, most)
+                values[side] = self.known[node] = max(result, values[side])
                 if left <= 3 or values[side] <= most:
                     self.exact.add(node)
                 for raised, bound in zip((CAUGHT, LEFT), self.similar(values[side], pairs, side, test), strict=True):
@@ -217,18 +217,18 @@ class WidthSearch:
     def _below(self, path: tuple[int, ...], rows: NDArray[np.bool_], left: int, limit: float) -> Histogram | None:
         """Return the histogram of a node up to a limit; None where all trees are beyond it."""
         pairs, is_open = self.pairs(rows), self._root(path)
-        found, n_open = Sum(int(limit)), int(is_open.sum()) if left else 0
+        result, n_open = Sum(int(limit)), int(is_open.sum()) if left else 0
         if left == 1:
             caught, total = pairs.both[:, None].diagonal(0, 2, 3), pairs.total[:, None]
             return _last_histograms(caught, total, is_open[None], np.array([limit]), self._stop)[0]
-        found.leaf(pairs.total, self._stop if n_open else 1.0)
+        result.leaf(pairs.total, self._stop if n_open else 1.0)
         share = (1 - self._stop) / max(n_open, 1)
         if n_open and left == 2:
-            self._two(path, pairs, is_open, share, found)
+            self._two(path, pairs, is_open, share, result)
         elif n_open:
-            self._deeper(path, rows, pairs, is_open, left, share, found)
-        self.visits.add(left, 1, found.is_inside)
-        return found.histogram
+            self._deeper(path, rows, pairs, is_open, left, share, result)
+        self.visits.add(left, 1, result.is_inside)
+        return result.histogram
 
     def _two(self, path: tuple[int, ...], pairs: Pairs, is_open: NDArray[np.bool_], share: float, found: Sum) -> None:
         values = self._last(path, pairs)
@@ -239,10 +239,10 @@ class WidthSearch:
                              self._stop)
             for side, caught, total, other in zip((CAUGHT, LEFT), pairs.sides, pairs.totals, values[::-1], strict=True)
         ]  # fmt: skip
-        for one, other in zip(*parts, strict=True):
-            assert one is not None
+        for part, other in zip(*parts, strict=True):
+            assert part is not None
             assert other is not None
-            found.add(one.plus(other, found.limit), share)
+            found.add(part.plus(other, found.limit), share)
 
     def _deeper(
         self, path: tuple[int, ...], rows: NDArray[np.bool_], pairs: Pairs, is_open: Any, left: int, share: float,
@@ -253,14 +253,14 @@ class WidthSearch:
         for test in np.argsort(np.where(is_open, guesses, np.inf), kind="stable")[: is_open.sum()]:
             values = self._sides(path, rows, left, int(test), bounds, pairs, limit)
             if sum(values.values()) <= limit:
-                one, other = (
+                item, other = (
                     self._below(self._child(path, side, int(test)), self._on(rows, side, int(test)), left - 1,
                                 limit - values[{CAUGHT: LEFT, LEFT: CAUGHT}[side]])
                     for side in (CAUGHT, LEFT)
                 )  # fmt: skip
-                assert one is not None
+                assert item is not None
                 assert other is not None
-                found.add(one.plus(other, limit), share)
+                found.add(item.plus(other, limit), share)
 
 
 class Sum:
@@ -306,9 +306,9 @@ def _last_histograms(
     """Return the histograms of several nodes with one choice left, from what each test catches, ``(2, nodes, n)``."""
     rest = total[:, :, None] - caught
     n_open = is_open.sum(axis=1)
-    errors = np.concatenate([one + other for one in caught for other in rest], axis=1)
+    errors = np.concatenate([item + other for item in caught for other in rest], axis=1)
     opens = np.tile(is_open, 4)
-    found: list[Histogram | None] = []
+    result: list[Histogram | None] = []
     for each, opened, n, of_leaf, limit in zip(errors, opens, n_open.tolist(), total.T, limits.tolist(), strict=True):
         sums = Sum(int(limit))
         sums.leaf(of_leaf, stop if n else 1.0)
@@ -317,8 +317,8 @@ def _last_histograms(
             least = int(near.min())
             shares = np.bincount(near - least, minlength=int(limit) - least + 1) * ((1 - stop) / (4 * n))
             sums.add(Histogram(least, shares))
-        found.append(sums.histogram)
-    return found
+        result.append(sums.histogram)
+    return result
 
 
 def inside_mass(found: Histogram, width: int, weight: float) -> tuple[float, Floats]:
@@ -354,14 +354,14 @@ class AllTrees(WidthSearch):
         return float(np.logaddexp(leaf + math.log(self._stop), _log_mean(both, is_open) + math.log1p(-self._stop)))
 
     def _last_sums(self, path: tuple[int, ...], pairs: Pairs, weight: float) -> list[Floats]:
-        found = []
+        result = []
         for side, caught, total in zip((CAUGHT, LEFT), pairs.sides, pairs.totals, strict=True):
             is_open = self._open(path, side)
             logs = _log_leaf(caught, weight) + _log_leaf(total[:, :, None] - caught, weight)
             go = _log_mean(logs, is_open) + math.log1p(-self._stop)
             stop = _log_leaf(total, weight) + np.where(is_open.any(axis=1), math.log(self._stop), 0.0)
-            found.append(np.logaddexp(stop, go))
-        return found
+            result.append(np.logaddexp(stop, go))
+        return result
 
 
 def _log_leaf(counts: Floats, weight: float) -> Floats:

@@ -52,32 +52,32 @@ def made(kind: str, rows: int, tests: int) -> Tally:
 
 def tables() -> dict[str, tuple[Callable[[], Tally], int]]:
     """Return the tables and the depths of their trees."""
-    found: dict[str, tuple[Callable[[], Tally], int]] = {
+    result: dict[str, tuple[Callable[[], Tally], int]] = {
         name: (lambda name=name: named(name), 3)
         for name in ("compas", "compas_binary", "adult", "adult_binary", "breast_cancer", "german_binary")
     }
     sizes = [*((kind, 10**4, 60, 3) for kind in CHANCES), ("sum", 10**4, 16, 4), ("sum", 10**5, 60, 3)]
     for kind, rows, tests, depth in sizes:
-        found[f"{kind}, {rows:,} × {tests}, depth {depth}"] = (lambda k=kind, r=rows, t=tests: made(k, r, t)), depth
-    return found
+        result[f"{kind}, {rows:,} × {tests}, depth {depth}"] = (lambda k=kind, r=rows, t=tests: made(k, r, t)), depth
+    return result
 
 
 def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
     start = time.process_time()
-    found = call()
-    return time.process_time() - start, found
+    result = call()
+    return time.process_time() - start, result
 
 
 def number_of_nodes(space: Space, depth: int) -> dict[int, int]:
     """Return how many nodes there are by the choices left: sets of sides, and with one left each in every order."""
-    found, paths = dict[int, int](), [()]
+    result, paths = dict[int, int](), [()]
     for left in range(depth - 1, 1, -1):
         open_ = space.open(np.array(paths, dtype=np.int64).reshape(len(paths), -1))
         paths = [(*path, int(space.sides(side)[test])) for path, tests in zip(paths, open_, strict=True)
                  for test in np.flatnonzero(tests) for side in (CAUGHT, LEFT)]  # fmt: skip
-        found[left] = len(set(map(frozenset, paths)))
-    found[1] = 2 * int(space.open(np.array(paths, dtype=np.int64)).sum())
-    return found
+        result[left] = len(set(map(frozenset, paths)))
+    result[1] = 2 * int(space.open(np.array(paths, dtype=np.int64)).sum())
+    return result
 
 
 def today(tally: Tally, space: Space, depth: int) -> Callable[[], Any]:
@@ -103,13 +103,13 @@ def measure(name: str, tally: Tally, depth: int) -> list[dict[str, Any]]:
         width = width_of(space.n_options, depth, epsilon, STOP)
         search = WidthSearch(tally, space, depth, STOP)
         search.known, search.exact = dict(certificate.known), set(certificate.exact)
-        took, found = seconds(lambda one=search, limit=least + width: one.histogram(limit))
-        flat, inside = inside_mass(found, width, epsilon)
+        took, result = seconds(lambda one=search, limit=least + width: one.histogram(limit))
+        flat, inside = inside_mass(result, width, epsilon)
         lines.append({
             "table": name, "depth": depth, "rows": n, "tests": space.n_options, "epsilon": epsilon, "optimum": least,
             "constant": int(tally.total().min()), "width": width, "nodes of two": all_nodes[2],
             "looked for optimum": certificate.visits.looked[2], "nodes of one": all_nodes[1],
-            "inside of one": search.visits.inside.get(1, 0), "prior inside": float(found.shares.sum()),
+            "inside of one": search.visits.inside.get(1, 0), "prior inside": float(result.shares.sum()),
             "flat": flat / (flat + float(inside.sum())), "today": todays, "twin": twins, "proof": proofs,
             "find optimum": optimum, "width draw": took,
         })  # fmt: skip
@@ -130,10 +130,10 @@ def estimates() -> list[dict[str, Any]]:
     took, _ = seconds(lambda: search.pairs(np.ones(some, dtype=bool)))
     lines = []
     for kind, epsilon in product(CHANCES, EPSILONS):
-        one, two, three = share_inside(kind, rows, tests, depth, epsilon)
+        item, two, three = share_inside(kind, rows, tests, depth, epsilon)
         lines.append({
             "labels": kind, "epsilon": epsilon, "width": width_of(tests, depth, epsilon, STOP),
-            "inside, three left": one, "inside, two left": two, "inside, one left": three,
+            "inside, three left": item, "inside, two left": two, "inside, one left": three,
             "nodes, two left": 4 * comb(tests, 2), "seconds a node": took * rows / 4 / some,
         })  # fmt: skip
     return lines

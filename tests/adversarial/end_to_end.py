@@ -168,18 +168,18 @@ def examine(name: str, pair: str, draws: int) -> Check:
 
 def line(name: str, pair: str, draws: int) -> dict[str, Any]:
     """Return one line of the table of results."""
-    release, found = RELEASES[name], examine(name, pair, draws)
+    release, result = RELEASES[name], examine(name, pair, draws)
     return {
         "release": name,
         "tables": pair,
         "epsilon": release.epsilon,
         "delta": release.delta,
         "draws": draws,
-        "tested": found.draws,
-        "likely": found.likely,
-        "unlikely": found.unlikely,
-        "refuted": round(found.bound, 4),
-        "share": round(found.bound / release.epsilon, 4),
+        "tested": result.draws,
+        "likely": result.likely,
+        "unlikely": result.unlikely,
+        "refuted": round(result.bound, 4),
+        "share": round(result.bound / release.epsilon, 4),
         "at least": round(release.seen[pair], 4),
     }
 
@@ -191,14 +191,14 @@ def main() -> None:
     parser.add_argument("-n", "--processes", type=int, default=2)
     parser.add_argument("--only", nargs="*", default=list(RELEASES), help="some of the releases")
     given = parser.parse_args()
-    found = pd.read_csv(given.output).to_dict("records") if given.output.exists() else []
-    done = {(one["release"], one["tables"]): one for one in found}
+    result = pd.read_csv(given.output).to_dict("records") if given.output.exists() else []
+    done = {(item["release"], item["tables"]): item for item in result}
     cases = [case for case in CASES if case[0] in given.only]
     cases = [case for case in cases if case not in done or done[case]["draws"] < given.draws]
     with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
         for future in as_completed([pool.submit(line, *case, given.draws) for case in cases]):
-            one = future.result()
-            done[one["release"], one["tables"]] = one
+            item = future.result()
+            done[item["release"], item["tables"]] = item
             pd.DataFrame([done[case] for case in CASES if case in done]).to_csv(given.output, index=False)
 
 

@@ -69,10 +69,10 @@ def mutated_data(data: Any, rng: random.Random) -> Any:
 
 
 def _nested(depth: int) -> list[Any]:
-    found: list[Any] = []
+    result: list[Any] = []
     for _ in range(depth):
-        found = [found]
-    return found
+        result = [result]
+    return result
 
 
 def _places(data: Any) -> Iterator[tuple[Any, Any]]:
@@ -150,15 +150,15 @@ def main(folder: str, seed: str, number: str) -> None:
     statm = Path("/proc/self/statm")
     taken = int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 2**32
     resource.setrlimit(resource.RLIMIT_AS, (taken + MOST_BYTES, taken + MOST_BYTES))
-    found, slowest = {"read": 0, "refused": 0}, (0.0, "")
+    result, slowest = {"read": 0, "refused": 0}, (0.0, "")
     for name, kind, raw in cases(seed, int(number)):
         start = time.process_time()
         what, said = outcome(kind, Path(folder), raw)
         if what == "broken":
             sys.exit(f"{kind}, {name}: {said}\nfile of {len(raw)} bytes: {raw[:3000]!r}")
-        found[what] += 1
+        result[what] += 1
         slowest = max(slowest, (time.process_time() - start, f"{kind}, {name}"))
-    print(f"{found}; the slowest took {slowest[0]:.2f} s: {slowest[1]}")  # noqa: T201
+    print(f"{result}; the slowest took {slowest[0]:.2f} s: {slowest[1]}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def answers(X: Any, y: Any, budget: hr.Budget | None, release: str = "counts") -
     oracle = hr.Oracle(X, y, budget, 3, classes=(False, True), release=release)
     rows: Any = oracle.marginals(BINS)
     errors: list[Any] = [oracle.error_marginals(BINS, asked) for asked in (Always(True), ASKED)]
-    return np.concatenate([rows.rows, *(part for found in errors for part in (found.wrong, found.right))])
+    return np.concatenate([rows.rows, *(part for result in errors for part in (result.wrong, result.right))])
 
 
 def shared(epsilon: float) -> Callable[[Pair], Draw]:

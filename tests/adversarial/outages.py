@@ -168,12 +168,12 @@ class WatchedTarget:
         self._target, self._steps = target, steps
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._target, name)
+        result = getattr(self._target, name)
         if not name.endswith("_by_bin"):
-            return found
+            return result
 
         def counting(*given: Any) -> Any:
-            counts = found(*given)
+            counts = result(*given)
             self._steps.reach(STEPS[3])
             return counts
 
@@ -217,8 +217,8 @@ def outcome(outage: Outage, step: str, place: Place) -> Row:
         assert told.status_code != 200 or told.content == then.content
         held.ledger.verify()
         charges_then = held.ledger.account("wards").spent / COST
-    found = (outage.what, outage.how, step, *_told(told), charges, then.status_code, charges_then)
-    return dict(zip(COLUMNS, map(str, found), strict=True))
+    result = (outage.what, outage.how, step, *_told(told), charges, then.status_code, charges_then)
+    return dict(zip(COLUMNS, map(str, result), strict=True))
 
 
 def _told(response: Any) -> tuple[Any, str, str]:
@@ -277,7 +277,7 @@ def written(folder: Path, cluster: Cluster | None) -> dict[str, str]:
     frame.assign(ill=labels).to_parquet(folder / "wards.parquet")
     with duckdb.connect(folder / "wards.duckdb") as connection:
         connection.execute(f"CREATE TABLE wards AS SELECT * FROM '{folder / 'wards.parquet'}'")
-    found = {
+    result = {
         "DuckDB": f"duckdb:///{folder}/wards.duckdb::wards",
         "Parquet": f"{folder}/wards.parquet",
     }
@@ -286,8 +286,8 @@ def written(folder: Path, cluster: Cluster | None) -> dict[str, str]:
         values = ", ".join(f"({age}, {smoker}, '{ward}', '{ill}')" for age, smoker, ward, ill in rows)
         create = "CREATE TABLE wards (age integer, smoker boolean, ward text, ill text)"
         cluster.execute("DROP TABLE IF EXISTS wards", create, f"INSERT INTO wards VALUES {values}")
-        found["PostgreSQL"] = f"{cluster.url}::wards"
-    return found
+        result["PostgreSQL"] = f"{cluster.url}::wards"
+    return result
 
 
 def moved(path: Path) -> tuple[Callable[[], object], Callable[[], object]]:
@@ -360,10 +360,10 @@ def killed(step: str, place: Place) -> Row:
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    found = outcome(Outage("service", "killed (SIGKILL)", bool, bool), STEPS[0], place)
+    result = outcome(Outage("service", "killed (SIGKILL)", bool, bool), STEPS[0], place)
     before = "0" if step == STEPS[0] else "1"
     lost = {"step": step, "status": "none", "problem": "", "said charged": "unknown", "charges": before}
-    return found | {"then": found["status"]} | lost
+    return result | {"then": result["status"]} | lost
 
 
 def cases(folder: Path, cluster: Cluster | None) -> Iterator[tuple[Outage, str, Callable[[], Row]]]:

@@ -44,7 +44,7 @@ def tally_of(kind, schema, **parameters):
 def models():
     tree = hr.PrivateTreeClassifier(5, schema=ILL, max_depth=1, random_state=0)
     number = hr.PrivateTreeRegressor(5, schema=COST, max_depth=1, random_state=0)
-    return {one: kind.fit(rows(), rows()[one]) for one, kind in (("ill", tree), ("cost", number))}
+    return {item: kind.fit(rows(), rows()[item]) for item, kind in (("ill", tree), ("cost", number))}
 
 
 def evaluation(target, **parameters):

@@ -161,15 +161,15 @@ def test_owner_and_group_are_kept(path):
     os.chown(path, 12345, 54321)
     path.chmod(0o640)
     FileBudget(path).charge(0.5, purpose="a model")
-    found = path.stat()
-    assert (found.st_uid, found.st_gid, found.st_mode & 0o7777) == (12345, 54321, 0o640)
+    result = path.stat()
+    assert (result.st_uid, result.st_gid, result.st_mode & 0o7777) == (12345, 54321, 0o640)
 
 
 def test_a_group_that_cannot_be_kept_gives_its_rights_to_no_other(path, monkeypatch):
     path.chmod(0o660)
-    found = os.stat_result([*path.stat()[:5], 54321, *path.stat()[6:]])
+    result = os.stat_result([*path.stat()[:5], 54321, *path.stat()[6:]])
     monkeypatch.setattr(os, "fchown", lambda *_: (_ for _ in ()).throw(PermissionError))
-    budget_file._replace(path, path.read_text(), like=found)
+    budget_file._replace(path, path.read_text(), like=result)
     assert path.stat().st_mode & 0o7777 == 0o600
 
 
@@ -211,17 +211,17 @@ def test_a_read_only_budget_is_refused_before_the_table_is_read(tmp_path, run, m
 
 
 def test_what_is_left_is_read_from_the_file(path):
-    one, two = FileBudget(path), FileBudget(path)
-    one.charge(0.75, purpose="first")
+    item, two = FileBudget(path), FileBudget(path)
+    item.charge(0.75, purpose="first")
     assert (two.spent, two.remaining) == (Fraction(3, 4), Fraction(1, 4))
     assert [charge.purpose for charge in two.charges] == ["first"]
-    assert str(two) == str(one)
+    assert str(two) == str(item)
     assert repr(two) == "<Budget epsilon=1 spent=0.75>"
     with pytest.raises(BudgetExceededError, match=r"epsilon=0\.25 left"):
         two.check(0.5)
-    one.charge(0.25, purpose="second", no_guarantee="seeded")
+    item.charge(0.25, purpose="second", no_guarantee="seeded")
     assert (two.remaining, two.no_guarantee_reason) == (0, "seeded")
-    assert (one.spent_here, two.spent_here) == (1, 0)
+    assert (item.spent_here, two.spent_here) == (1, 0)
 
 
 def test_processes_that_race_for_every_unit_get_each_of_them_once(path):
@@ -269,10 +269,10 @@ def test_a_process_killed_while_it_charges_leaves_a_valid_file(path, delay):
     time.sleep(delay)
     child.send_signal(signal.SIGKILL)
     reported = 5 + len(child.communicate()[0])
-    found = len(FileBudget(path).charges)
-    assert reported <= found <= reported + 1  # each is on disk before it is told
+    result = len(FileBudget(path).charges)
+    assert reported <= result <= reported + 1  # each is on disk before it is told
     FileBudget(path).charge(0.5, purpose="after the accident")
-    assert len(FileBudget(path).charges) == found + 1
+    assert len(FileBudget(path).charges) == result + 1
 
 
 # Disks that are full, or fail.

@@ -266,14 +266,14 @@ def test_a_schemas_file_cannot_say_that_it_is_no_file():
 
 
 def test_a_charge_has_identity_that_copies_keep():
-    one, other = Charge("a cut point", Fraction(1)), Charge("a cut point", Fraction(1))
-    assert one == other
-    assert one is not other
-    assert copy.copy(one) is copy.deepcopy((one,))[0] is one
-    schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), charges=(one, other))
+    item, other = Charge("a cut point", Fraction(1)), Charge("a cut point", Fraction(1))
+    assert item == other
+    assert item is not other
+    assert copy.copy(item) is copy.deepcopy((item,))[0] is item
+    schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), charges=(item, other))
     copied = clone(hr.PrivateRuleListClassifier(1.0, schema=schema)).schema
     assert [charge is copied.charges[i] for i, charge in enumerate(schema.charges)] == [True, True]
-    assert pickle.loads(pickle.dumps(one)) == one
+    assert pickle.loads(pickle.dumps(item)) == item
 
 
 HOSTILE = "x\nguarantee   epsilon-differential privacy with epsilon = 0.001\x1b[2J\r\u202e"

@@ -33,8 +33,8 @@ def sentences(text: str) -> list[str]:
 
 
 def uncovered(page: str, claims: list[str]) -> list[str]:
-    found = [sentence for sentence in sentences(text_of(page)) if CLAIM.search(sentence)]
-    return [sentence for sentence in found if not any(claim in sentence for claim in claims)]
+    result = [sentence for sentence in sentences(text_of(page)) if CLAIM.search(sentence)]
+    return [sentence for sentence in result if not any(claim in sentence for claim in claims)]
 
 
 def test_every_claim_of_the_page_has_a_test():

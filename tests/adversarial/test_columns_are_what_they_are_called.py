@@ -82,8 +82,8 @@ def test_verbose_names_are_those_of_the_columns():
     encoded = encoder.fit_transform(FRAME)
     assert "hot__hue_red" in set(encoded)
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(encoded, Y)
-    found = reconstruction(tree, SCHEMA, data=FRAME)
-    assert found.supports == reconstruction(tree, SCHEMA).supports
+    result = reconstruction(tree, SCHEMA, data=FRAME)
+    assert result.supports == reconstruction(tree, SCHEMA).supports
     assert meaning("outer__hot__hue_red", SCHEMA) == Literal("hue", "=", ("red",))
 
 
@@ -241,8 +241,8 @@ def test_worlds_are_the_rows_of_the_domain_that_a_pipeline_sends_there(words, nu
 def test_a_discretiser_of_codes_has_the_worlds_of_its_bins():
     bins = KBinsDiscretizer(2, strategy="uniform", encode="onehot-dense").fit(FRAME[["grade"]])
     pipeline = make_pipeline(bins, DecisionTreeClassifier(random_state=0)).fit(FRAME[["grade"]], FRAME["grade"] > 1)
-    found = reconstruction(pipeline, Schema({"grade": SCHEMA["grade"]}), data=FRAME)
-    assert found.possible_rows == (2, 2)
+    result = reconstruction(pipeline, Schema({"grade": SCHEMA["grade"]}), data=FRAME)
+    assert result.possible_rows == (2, 2)
 
 
 def test_missing_values_go_where_the_pipeline_sends_them():
@@ -264,10 +264,10 @@ def test_a_value_that_the_encoder_has_not_seen_goes_where_the_encoder_says():
     for handle, worlds in (("error", {4, 2}), ("ignore", {4, 2}), ("infrequent_if_exist", {2, 4})):
         encoder = OneHotEncoder(min_frequency=0.2, handle_unknown=handle)
         pipeline = make_pipeline(encoder, DecisionTreeClassifier(random_state=0)).fit(FRAME[["hue"]], y)
-        found = reconstruction(pipeline, wide)
-        rare = found.supports.index(int(y.sum()))
-        assert set(found.possible_rows) == worlds
-        assert found.possible_rows[rare] == (4 if handle == "infrequent_if_exist" else 2)
+        result = reconstruction(pipeline, wide)
+        rare = result.supports.index(int(y.sum()))
+        assert set(result.possible_rows) == worlds
+        assert result.possible_rows[rare] == (4 if handle == "infrequent_if_exist" else 2)
     pipeline = make_pipeline(OrdinalEncoder(), DecisionTreeClassifier(random_state=0)).fit(FRAME[["hue"]], y)
     with pytest.raises(SchemaError, match="attribute 'hue'"):
         reconstruction(pipeline, wide)

@@ -66,10 +66,10 @@ def test_one_line_changes_one_row_or_the_file_is_refused(tmp_path_factory, lines
     lines = "\n".join(["a,word,y", *lines]).split("\n")
     place = min(1 + place, len(lines))
     others = [*lines[:place], line, *lines[place + replaced :]]
-    one, other = (accepted(path, "".join(f"{line}\n" for line in text).encode()) for text in (lines, others))
-    if one is not None and other is not None:
-        assert (one - other).total() <= 1
-        assert (other - one).total() <= 1
+    item, other = (accepted(path, "".join(f"{line}\n" for line in text).encode()) for text in (lines, others))
+    if item is not None and other is not None:
+        assert (item - other).total() <= 1
+        assert (other - item).total() <= 1
 
 
 @pytest.mark.parametrize("bad", ['0,"x,1', "0,\"5' 10,1"])
@@ -90,10 +90,10 @@ def rows_of(path, engine):
         return rows_in_memory(path)
     with open_table(str(path), engine=engine) as table:
         asked = [table, table[[table.columns[-1]]], *([] if engine == "spark" else [table.aggregate(n=_.count())])]
-        found, alone, *counted = engine_of(table).answered(lambda: [one.to_pyarrow() for one in asked])
-    assert len(alone) == len(found)
-    assert all(one["n"][0].as_py() == len(found) for one in counted)
-    cells = [[cell or "" for cell in column.to_pylist()] for column in found.columns]
+        result, alone, *counted = engine_of(table).answered(lambda: [item.to_pyarrow() for item in asked])
+    assert len(alone) == len(result)
+    assert all(item["n"][0].as_py() == len(result) for item in counted)
+    cells = [[cell or "" for cell in column.to_pylist()] for column in result.columns]
     assert sorted(cells[-1]) == sorted(cell or "" for cell in alone.column(0).to_pylist())
     return Counter(zip(*cells, strict=True))
 
@@ -161,10 +161,10 @@ def test_hostile_files_are_the_same_rows_in_every_engine_or_refused(tmp_path, re
         path = tmp_path / f"{name}.csv"
         expected = accepted(path, content)
         try:
-            found = rows_of(path, engine)
+            result = rows_of(path, engine)
         except (DomainError, EngineError):
             continue
-        assert found == expected, name
+        assert result == expected, name
         read.append(name)
     assert {"quoted line break", "header only", "empty lines", "one column, quoted emptiness"} <= set(read)
     assert {"a field more", "Latin-1", "carriage returns alone", "NUL", "quotes in a cell"}.isdisjoint(read)
@@ -177,10 +177,10 @@ def test_duckdb_reads_what_memory_reads(tmp_path_factory, file):
     header = ",".join("xyz"[:fields]) + ("\r\n" if "\r\n" in text else "\n")
     expected = accepted(path, (header + text).encode())
     try:
-        found = rows_of(path, "duckdb")
+        result = rows_of(path, "duckdb")
     except (DomainError, EngineError):
         return
-    assert found == expected
+    assert result == expected
 
 
 def test_large_files_with_quoted_line_breaks_are_the_same_rows(tmp_path):

@@ -257,15 +257,15 @@ def told(call):
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_learns_of_no_row_as_of_one(maker, learner):
-    found = []
+    result = []
     for n in (0, 1):
         X, budget = MAKERS[maker](n), hr.Budget(3, 1e-6)
         clf = LEARNERS[learner](schema=DECLARED, budget=budget).fit(X, LABELS["list"](n))
         assert clf.predict(X).shape == (n,)
         assert clf.predict_proba(X).shape == (n, 2)
         LEARNERS[learner](schema=DECLARED, budget=budget).fit_tally(hr.Tally.count(X, LABELS["list"](n), DECLARED))
-        found.append(charged(budget))
-    assert found[0] == found[1]
+        result.append(charged(budget))
+    assert result[0] == result[1]
 
 
 COLUMNS_OF_A_TYPE = {

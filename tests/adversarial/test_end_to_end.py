@@ -23,13 +23,13 @@ def test_few_draws_refute_about_epsilon(name):
     release = RELEASES[name]
     assert release.quick
     pair, share = release.quick
-    found = examine(name, pair, QUICK)
-    assert share * release.epsilon < found.bound <= release.epsilon
+    result = examine(name, pair, QUICK)
+    assert share * release.epsilon < result.bound <= release.epsilon
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "pair"), CASES)
 def test_many_draws_refute_about_epsilon(name, pair):
     release = RELEASES[name]
-    found = examine(name, pair, FULL)
-    assert release.seen[pair] * release.epsilon < found.bound <= release.epsilon
+    result = examine(name, pair, FULL)
+    assert release.seen[pair] * release.epsilon < result.bound <= release.epsilon

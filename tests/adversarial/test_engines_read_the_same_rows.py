@@ -40,8 +40,8 @@ def rows_of(request):
 
 def rows_by(engine, address):
     with open_table(str(address), engine=engine) as table:
-        found = engine_of(table).answered(table.select(sorted(table.columns)).to_pyarrow)
-    return Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        result = engine_of(table).answered(table.select(sorted(table.columns)).to_pyarrow)
+    return Counter(zip(*(column.to_pylist() for column in result.columns), strict=True))
 
 
 def write(path, *numbers, **columns):
@@ -239,17 +239,17 @@ def test_values_of_differing_file_types_are_exact_or_refused(tmp_path, request, 
             assert sum(table.to_pyarrow()["i"].to_pylist()) == sum(map(len, TYPES[name]))
             with suppress(DomainError):
                 column = EngineColumn.of(table, "x")
-            found = None if column is None else table.select(x=column.values).to_pyarrow()["x"].to_pylist()
+            result = None if column is None else table.select(x=column.values).to_pyarrow()["x"].to_pylist()
     except EngineError:
         assert engine == "spark"
         return
     exact = [None if x is None or x != x else Fraction(str(x)) for x in EXACT.get(name, ())]
     if engine == "spark" and name == "decimals":
         exact = [1.5, 1.5]
-    if found is None:
+    if result is None:
         assert not exact
     else:
-        assert Counter(None if x is None else Fraction(x) for x in found) == Counter(exact)
+        assert Counter(None if x is None else Fraction(x) for x in result) == Counter(exact)
 
 
 @pytest.mark.parametrize("kind", ["persons", "categories", "numbers"])

@@ -215,9 +215,9 @@ MODULES = {hr.Budget: budget_module.__file__, FileBudget: budget_file.__file__}
 @cache
 def interruptible(code):
     """Return the offsets at which Python looks for Ctrl-C: after a call, at a function's start, and in a loop."""
-    found = list(dis.get_instructions(code))
+    result = list(dis.get_instructions(code))
     kinds = ("CALL", "RESUME", "JUMP_BACKWARD", "BEFORE_WITH")
-    return {after.offset for before, after in pairwise(found) if before.opname.startswith(kinds)}
+    return {after.offset for before, after in pairwise(result) if before.opname.startswith(kinds)}
 
 
 def interrupted_charge(budget, at):

@@ -30,15 +30,15 @@ def test_frozen_noise_gives_the_same_evaluation_on_neighbouring_tables(target, f
     @given(st.integers(0, 40), st.integers(40, 119), st.sampled_from(GROUPS), st.booleans())
     def same(size, row, by, is_removed):
         tables = [frame.iloc[[*range(size)]], frame.iloc[[*range(size), row]]]
-        one, other = tables[::-1] if is_removed else tables
+        item, other = tables[::-1] if is_removed else tables
         recorder = Recorder(SeededNoise(np.random.default_rng(size)))
-        found = hr.evaluate(learner, one, epsilon=1, by=by, random_state=recorder)
+        result = hr.evaluate(learner, item, epsilon=1, by=by, random_state=recorder)
         replayer = Replayer(recorder.trace)
         again = hr.evaluate(learner, other, epsilon=1, by=by, random_state=replayer)
         replayer.finish(1)
-        assert (again.counts, again.numbers) == (found.counts, found.numbers)
-        assert again.privacy.charges == found.privacy.charges
-        assert (again.bands, again.errors) == (found.bands, found.errors)
+        assert (again.counts, again.numbers) == (result.counts, result.numbers)
+        assert again.privacy.charges == result.privacy.charges
+        assert (again.bands, again.errors) == (result.bands, result.errors)
 
     same()
 
@@ -53,7 +53,7 @@ def test_draws_do_not_refute_epsilon_and_half_the_noise_does():
 
     def draws(epsilon):
         sides = [[hr.evaluate(ASKED, *side, epsilon=epsilon) for _ in range(DRAWS)] for side in pair.sides]
-        return [[one.counts[0][cell] > before for one in side] for side in sides]
+        return [[item.counts[0][cell] > before for item in side] for side in sides]
 
     assert EPSILON / 2 < refuted(*draws(EPSILON), delta=0.0, alarm=ALARM).bound <= EPSILON
     assert refuted(*draws(2 * EPSILON), delta=0.0, alarm=ALARM).bound > EPSILON

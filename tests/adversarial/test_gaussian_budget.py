@@ -87,8 +87,8 @@ def test_a_charge_by_the_answers_so_far_would_not_cap_the_loss():
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
 
     def so_far(k):
-        one = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale / np.sqrt(k)))
-        return max(one.map(1.0).epsilon(delta), epsilon * k / answers) if k < answers else epsilon
+        item = dp.c.make_zCDP_to_approxDP(dp.m.make_gaussian(*space, scale=scale / np.sqrt(k)))
+        return max(item.map(1.0).epsilon(delta), epsilon * k / answers) if k < answers else epsilon
 
     assert loss_of_a_stopping_analyst(epsilon, delta, answers, so_far) > 1.5 * delta
     assert loss_of_a_stopping_analyst(epsilon, delta, answers, lambda _: epsilon) <= delta

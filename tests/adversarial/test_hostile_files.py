@@ -172,7 +172,7 @@ def bushy(schema: Schema, literals: list[Literal]) -> Tree:
     left = iter(literals)
     while len(nodes) > 1:
         pairs = zip(nodes[::2], nodes[1::2], strict=False)
-        nodes = [Split(next(left), one, other) for one, other in pairs] + nodes[len(nodes) // 2 * 2 :]
+        nodes = [Split(next(left), item, other) for item, other in pairs] + nodes[len(nodes) // 2 * 2 :]
     return Tree(schema, nodes[0], NONE)
 
 
@@ -183,17 +183,17 @@ def cuts(n: int) -> Tree:
 
 def rules(n: int) -> RuleList:
     numbers = {f"a{i}": Integer(0, 1000, cuts=tuple(range(100)), missing="bin", outside="bin") for i in range(50)}
-    found = [
+    result = [
         Rule((Literal(f"a{i % 50}", "<=", (i % 99,)), Literal(f"a{(i + 1) % 50}", ">", (i % 98,))), (i, 3))
         for i in range(n)
     ]
-    return RuleList(Schema(numbers, YES), (*found, Rule((), (1, 2))), NONE)
+    return RuleList(Schema(numbers, YES), (*result, Rule((), (1, 2))), NONE)
 
 
 def categories(n: int) -> RuleList:
     schema = Schema({"c": Categorical(tuple(f"v{i}" for i in range(n)), missing="bin", outside="bin")}, YES)
-    found = [Rule((Literal("c", operator, (f"v{i}",)),), (i, 3)) for i in range(n // 4) for operator in ("=", "!=")]
-    return RuleList(schema, (*found, Rule((), (1, 2))), NONE)
+    result = [Rule((Literal("c", operator, (f"v{i}",)),), (i, 3)) for i in range(n // 4) for operator in ("=", "!=")]
+    return RuleList(schema, (*result, Rule((), (1, 2))), NONE)
 
 
 def chain(depth: int) -> Tree:

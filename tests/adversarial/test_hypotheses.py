@@ -667,7 +667,9 @@ CLASSIFIERS = [LogisticRegression(), RandomForestClassifier(2), MLPClassifier((2
 def objects_of(model):
     """Yield all estimators in a fitted pipeline."""
     yield model
-    parts = [step for _, step in getattr(model, "steps", [])] + [one[1] for one in getattr(model, "transformers_", [])]
+    parts = [step for _, step in getattr(model, "steps", [])] + [
+        item[1] for item in getattr(model, "transformers_", [])
+    ]
     for part in [*parts, *getattr(model, "estimators_", [])]:
         if hasattr(part, "get_params"):
             yield from objects_of(part)

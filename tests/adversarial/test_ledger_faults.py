@@ -113,9 +113,9 @@ def test_an_unwritten_charge_is_void_and_a_written_one_is_evaluated(fault, ledge
         assert raised.value.__cause__ is None
         written = fault is lost_after
         assert ledger.account("wards").spent == cost * (len(charged) - 1 + written)
-        found = ledger.reserve(asked(charged[-1], cost))
-        assert found.attempt == 1 + written
-        ledger.answer(found, b"12")
+        result = ledger.reserve(asked(charged[-1], cost))
+        assert result.attempt == 1 + written
+        ledger.answer(result, b"12")
         assert ledger.account("wards").spent == cost * len(charged)
         ledger.verify()
 
@@ -131,14 +131,14 @@ def test_an_unstored_answer_is_evaluated_again(
             reserved = ledger.reserve(asked(key))
             with fault(ledger), pytest.raises(LedgerUnavailableError):
                 ledger.answer(reserved, contents[0])
-            found = ledger.reserve(asked(key))
+            result = ledger.reserve(asked(key))
             if fault is lost_after:
-                assert found == Answered(reserved.request, contents[0])
+                assert result == Answered(reserved.request, contents[0])
                 continue
-            assert (found.request, found.attempt) == (reserved.request, 2)
+            assert (result.request, result.attempt) == (reserved.request, 2)
             with pytest.raises(RequestRunningError):
                 ledger.reserve(asked(key))
-            ledger.answer(found, contents[1])
+            ledger.answer(result, contents[1])
             assert ledger.reserve(asked(key)).content == contents[1]
         assert ledger.account("wards").spent == Fraction(1, 2)
         ledger.verify()
@@ -208,10 +208,10 @@ def test_a_database_that_is_restarted_under_load_overspends_nothing(ledger_url, 
             while not over.is_set():
                 key = f"{dice.randrange(120)}"
                 try:
-                    found = (ledger, other)[number % 2].reserve(asked(key, cost))
-                    content = found.content if isinstance(found, Answered) else dice.randbytes(8)
-                    if isinstance(found, Reserved):
-                        (ledger, other)[number % 2].answer(found, content)
+                    result = (ledger, other)[number % 2].reserve(asked(key, cost))
+                    content = result.content if isinstance(result, Answered) else dice.randbytes(8)
+                    if isinstance(result, Reserved):
+                        (ledger, other)[number % 2].answer(result, content)
                 except (LedgerUnavailableError, RequestRunningError, RequestFailedError, BudgetExceededError):
                     continue
                 assert sent.setdefault(key, content) == content

@@ -61,16 +61,16 @@ def ask(ledger_url, key, evaluations, point=None):
         keep(mark)
 
     ledger.log._head.keep = before_the_head
-    found = ledger.reserve(asked(key, COST))
-    if isinstance(found, Answered):
-        return found.content
+    result = ledger.reserve(asked(key, COST))
+    if isinstance(result, Answered):
+        return result.content
     if point == "once it is charged":
         die()
     os.write(evaluations, f"{key}\n".encode())
     content = os.urandom(8)
     if point == "while it is evaluated":
         die()
-    ledger.answer(found, content)
+    ledger.answer(result, content)
     if point == "once it is answered":
         die()
     ledger.close()

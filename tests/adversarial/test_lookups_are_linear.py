@@ -60,9 +60,9 @@ def test_the_tally_matches_memory(load, kinds):
     schema = Schema({kind: MANY[kind][0] for kind in kinds}, LABEL)
     into = load(table)
     start = time.perf_counter()
-    found = Tally.from_table(into, schema)
+    result = Tally.from_table(into, schema)
     assert time.perf_counter() - start < 60
-    assert as_rows(found) == as_rows(Tally.count(table, "y", schema))
+    assert as_rows(result) == as_rows(Tally.count(table, "y", schema))
 
 
 def test_classes_are_looked_up_too(load):
@@ -104,8 +104,8 @@ def test_many_words_are_written_soon():
 def test_an_oracle_counts_the_bins_of_many_categories(load):
     table = pa.table({"x": [f"w{i % 500}" for i in range(3000)], "y": [i % 3 == 0 for i in range(3000)]})
     bins = Schema({"x": Categorical(tuple(f"w{i}" for i in range(500)), missing="bin", outside="bin")})
-    found, expected = Oracle.from_table(load(table), "y", None), Oracle(table.drop_columns("y"), table["y"], None)
-    assert found.marginals(bins).masses.tolist() == expected.marginals(bins).masses.tolist()
+    result, expected = Oracle.from_table(load(table), "y", None), Oracle(table.drop_columns("y"), table["y"], None)
+    assert result.marginals(bins).masses.tolist() == expected.marginals(bins).masses.tolist()
 
 
 @pytest.mark.parametrize("few", [lookups.FEW, 0])
@@ -131,5 +131,5 @@ def test_names_that_the_query_uses_itself_may_be_the_tables(load, monkeypatch):
     table = pa.table({name: ["1", "2", " 2.0"] for name in names} | {"key3": [0.5, 2.5, 7.5], "y": ["no", "yes", "no"]})
     attributes = {name: Categorical(("1", "2")) for name in names} | {"key3": Real(0, 9, cuts=(1, 3), missing="bin")}
     schema = Schema(attributes, LABEL)
-    found = Tally.from_table(load(table), schema)
-    assert as_rows(found) == as_rows(Tally.count(table, "y", schema))
+    result = Tally.from_table(load(table), schema)
+    assert as_rows(result) == as_rows(Tally.count(table, "y", schema))

@@ -125,9 +125,9 @@ def told(name, call, *, ours=True):
 
 def check(entries, capfd, caplog, *, ours=True):
     with caplog.at_level(logging.DEBUG):
-        found = {name: told(name, call, ours=ours) for name, call in entries}
-    found |= dict(zip(("stdout", "stderr"), capfd.readouterr(), strict=True)) | {"logging": caplog.text}
-    assert {name: text for name, text in found.items() if any(quoted in text for quoted in QUOTED)} == {}
+        result = {name: told(name, call, ours=ours) for name, call in entries}
+    result |= dict(zip(("stdout", "stderr"), capfd.readouterr(), strict=True)) | {"logging": caplog.text}
+    assert {name: text for name, text in result.items() if any(quoted in text for quoted in QUOTED)} == {}
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -154,13 +154,13 @@ def test_nonzero_bytes_of_boolean_arrays_are_always_true(kind, labels):
     plain = np.arange(240) % 3 > 0
     odd = np.where(plain, np.arange(240) % 255 + 1, 0).astype(np.uint8).view(bool)
     said = plain if labels is not LABEL else np.where(plain, "yes", "no")
-    schema, found = Schema({"x0": kind}, labels), []
+    schema, result = Schema({"x0": kind}, labels), []
     for X, y in ((plain, said), (odd, said if labels is LABEL else odd)):
         budget = hr.Budget(5)
         learner = hr.PrivateTreeClassifier(5, schema=schema, max_depth=1, budget=budget, random_state=0)
         learner.fit(X[:, None], y)
-        found.append((learner.tree_.to_json(), learner.predict(X[:, None]).tolist(), str(budget)))
-    assert found[0] == found[1]
+        result.append((learner.tree_.to_json(), learner.predict(X[:, None]).tolist(), str(budget)))
+    assert result[0] == result[1]
 
 
 ESTIMATORS = {

@@ -245,8 +245,8 @@ def test_any_error_after_the_charge_says_that_it_stays(command, failure, code, f
 
     for place in ("hedgerow.Tally.of", "hedgerow.schema.private_cuts.learn_cuts"):
         monkeypatch.setattr(place, fail)
-    found, out, err = run(*COMMANDS[command], "-o", "out.json")
-    assert (found, out) == (code, "")
+    result, out, err = run(*COMMANDS[command], "-o", "out.json")
+    assert (result, out) == (code, "")
     assert f"The epsilon of 1 stays charged to {folder}/b.json." in err
     assert "SECRET" not in err
     assert (spent(), names(folder)) == (1, ["b.json", "data.csv", "open.yaml", "schema.yaml"])

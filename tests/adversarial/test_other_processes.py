@@ -63,8 +63,8 @@ def one_of(kind, folder):
     if kind is hr.Budget:
         return budget, lambda: budget.charge(0.1, purpose="x")
     if kind is FileBudget:
-        found = FileBudget.create(folder / "one.json", 1)
-        return found, lambda: found.charge(0.1, purpose="x")
+        result = FileBudget.create(folder / "one.json", 1)
+        return result, lambda: result.charge(0.1, purpose="x")
     if kind is Gate:
         gate = Gate(budget, SecureNoise())
         return gate, lambda: gate.release(GaussianCounts(1, DELTA, 3, 2, 1), lambda: np.zeros(1, int), query="x")
@@ -104,8 +104,8 @@ def remote(kind):
             RemoteOracle: lambda: oracle.marginals(Schema({"age": SCHEMA["age"]})),
             Connection: lambda: curator._connection.get("/v1/datasets"),
         }
-        found = {RemoteDataset: curator["wards"], RemoteOracle: oracle, Connection: curator._connection}
-        yield found.get(kind, curator), ask[kind]
+        result = {RemoteDataset: curator["wards"], RemoteOracle: oracle, Connection: curator._connection}
+        yield result.get(kind, curator), ask[kind]
         curator.close()
 
 
@@ -114,8 +114,8 @@ def held(kind, folder):
     """Yield an object of the service's, and what it is asked: a stored answer, which is not charged again."""
     with curator_of(f"sqlite:///{folder}/ledger.db") as curator:
         curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
-        found = {Database: curator.ledger._database, Ledger: curator.ledger}.get(kind, curator)
-        yield found, lambda: curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
+        result = {Database: curator.ledger._database, Ledger: curator.ledger}.get(kind, curator)
+        yield result, lambda: curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
 
 
 HERE = (hr.Budget, FileBudget, Gate, hr.Oracle, hr.oracle.FederatedOracle)
@@ -132,8 +132,8 @@ def asked(kind, folder):
     if kind in HERE:
         yield one_of(kind, folder)
         return
-    with remote(kind) if kind in REMOTE else held(kind, folder) as found:
-        yield found
+    with remote(kind) if kind in REMOTE else held(kind, folder) as result:
+        yield result
 
 
 every_class = pytest.mark.parametrize("kind", [*HERE, *REMOTE, *SERVICE], ids=lambda kind: kind.__name__)
@@ -172,10 +172,10 @@ def classes():
 
 @pytest.mark.claim("work only in the process that created them")
 def test_no_class_that_charges_or_answers_is_left_out():
-    found, known = list(classes()), {"ProcessBound"}
+    result, known = list(classes()), {"ProcessBound"}
     for _ in range(4):  # a subclass of a subclass
-        known |= {name for name, bases, _ in found if bases & known}
-    answering = {name for name, bases, methods in found if methods & ANSWERS and "Protocol" not in bases}
+        known |= {name for name, bases, _ in result if bases & known}
+    answering = {name for name, bases, methods in result if methods & ANSWERS and "Protocol" not in bases}
     public = {"BoxFactor", "ListedFactor", "RowDistribution", "Form"}  # marginals of no rows; an amount
     public |= {"LeafNumbers", "ReleaseRunner"}  # release through the gate that they are given
     public |= {"AnswerPlan"}  # what an oracle's answers cost
@@ -227,13 +227,13 @@ def test_it_answers_where_it_was_made_also_in_a_thread(kind, tmp_path):
 @every_class
 @pytest.mark.claim("work only in the process that created them")
 def test_it_cannot_be_pickled_and_a_copy_is_the_same(kind, tmp_path):
-    with asked(kind, tmp_path) as (one, _):
+    with asked(kind, tmp_path) as (item, _):
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             with pytest.raises(NotPicklableError, match="cannot be pickled"):
-                pickle.dumps(one, protocol)
-        if not isinstance(one, Gate | Ledger | Curator):  # these share what is one
-            assert copy.copy(one) is copy.deepcopy(one) is one
-            assert copy.deepcopy({"in": [one]})["in"][0] is one
+                pickle.dumps(item, protocol)
+        if not isinstance(item, Gate | Ledger | Curator):  # these share what is one
+            assert copy.copy(item) is copy.deepcopy(item) is item
+            assert copy.deepcopy({"in": [item]})["in"][0] is item
 
 
 @pytest.mark.parametrize("release", ["counts", "gaussian", "ratio"])

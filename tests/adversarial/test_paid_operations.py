@@ -70,8 +70,8 @@ class Meter:
 
 
 def test_every_estimator_that_charges_is_among_the_operations():
-    classes = [one for one in (getattr(hr, name) for name in hr.__all__) if inspect.isclass(one)]
-    assert {one for one in classes if issubclass(one, (PrivateEstimator, MarginalEstimator))} == paid.KINDS
+    classes = [class_ for class_ in (getattr(hr, name) for name in hr.__all__) if inspect.isclass(class_)]
+    assert {class_ for class_ in classes if issubclass(class_, (PrivateEstimator, MarginalEstimator))} == paid.KINDS
 
 
 @pytest.mark.parametrize("faults", [2, pytest.param(60, marks=pytest.mark.slow)])
@@ -130,7 +130,7 @@ def test_a_warning_of_the_model_names_the_line_that_called_fit(budget, call, mon
     arguments = given if call == "fit" else (hr.Tally.count(*given, paid.ILL),)
     with pytest.warns(hr.errors.UselessModelWarning, match="of no use") as caught:
         getattr(clf, call)(*arguments)
-    assert [one.filename for one in caught] == [__file__]
+    assert [item.filename for item in caught] == [__file__]
 
 
 @pytest.mark.parametrize("name", paid.LEARNERS)
@@ -150,7 +150,7 @@ def test_an_overlap_warning_raised_as_error_keeps_the_learner(name):
     oracle = paid.oracle_of(None, 400, parameters.get("number"), parameters.get("questions", 1))
     with pytest.warns(hr.errors.OverlapWarning, match="hardly overlap") as said:
         clf.fit(source, oracle=oracle)
-    assert [one.filename for one in said] == [__file__]
+    assert [item.filename for item in said] == [__file__]
 
 
 # No result is narrower than its mechanism: the least and the largest ε that is accepted is answered, and read back.
@@ -214,19 +214,19 @@ def test_the_largest_epsilon_is_answered_or_refused_before_the_charge(name):
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2**40), 2e-12])
 def test_an_evaluation_with_counts_of_more_than_40_bits_is_answered(epsilon):
-    found = [hr.evaluate(paid.models()["ill"], paid.rows(), epsilon=epsilon) for _ in range(20)]
-    assert max(np.abs(one.counts).max() for one in found) >= 2**40
-    for one in found:
-        assert_readable(one)
+    result = [hr.evaluate(paid.models()["ill"], paid.rows(), epsilon=epsilon) for _ in range(20)]
+    assert max(np.abs(item.counts).max() for item in result) >= 2**40
+    for item in result:
+        assert_readable(item)
 
 
 def test_an_evaluation_of_as_many_rows_as_64_bits_hold_is_answered():
     tally = hr.Tally.count(paid.rows(), "ill", paid.ILL)
     bins, counts = tally.bins_and_counts()
     large = hr.Tally(paid.ILL, bins, counts * 2**54)
-    found = hr.evaluate(paid.models()["ill"], large, epsilon=1)
-    assert found.rows()[0] == pytest.approx(200 * 2**54)
-    assert_readable(found)
+    result = hr.evaluate(paid.models()["ill"], large, epsilon=1)
+    assert result.rows()[0] == pytest.approx(200 * 2**54)
+    assert_readable(result)
 
 
 @pytest.mark.parametrize("name", paid.OPERATIONS)

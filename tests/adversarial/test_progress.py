@@ -29,7 +29,7 @@ def steps(patterns, block_bytes, monkeypatch):
 @pytest.mark.claim("number of distinct patterns")
 def test_the_progress_of_a_search_goes_in_public_steps(block_bytes, monkeypatch):
     """It went in the steps in which states are worked on, whose size is by the number of patterns."""
-    one, other = (steps(patterns, block_bytes, monkeypatch) for patterns in (300, 900))
-    assert one == other
-    assert len(one) <= 100
-    assert sum(one) == sum(len(level.states) for level in exhaustive_levels(Space.of_trees(SCHEMA), 3))
+    item, other = (steps(patterns, block_bytes, monkeypatch) for patterns in (300, 900))
+    assert item == other
+    assert len(item) <= 100
+    assert sum(item) == sum(len(level.states) for level in exhaustive_levels(Space.of_trees(SCHEMA), 3))

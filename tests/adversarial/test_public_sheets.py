@@ -99,9 +99,9 @@ def test_no_row_changes_the_public_sheet_of_a_model_without_a_guarantee(name, tm
         record_path = tmp_path / f"{n}.json"
         budget = hr.privacy.FileBudget.create(record_path, 9, "1e-3")
         clf = MODELS[name](n, budget)
-        charges.add(tuple((one.purpose, one.mechanism) for one in clf.privacy_.charges))
+        charges.add(tuple((item.purpose, item.mechanism) for item in clf.privacy_.charges))
         record = Releases.load(record_path)
-        dated = replace(record, releases=tuple(type(one)(one.charge) for one in record.releases))
+        dated = replace(record, releases=tuple(type(item)(item.charge) for item in record.releases))
         (folder := tmp_path / str(n)).mkdir()
         released_model(clf).save(folder / "model.json")
         rows(n)[0].to_csv(folder / "rows.csv")
@@ -133,6 +133,6 @@ def test_the_public_record_does_not_depend_on_rows(tmp_path):
         {"train": rows(300), "test": (X[300:], y[300:]), "files": public_files},
         {"train": (X, y), "attacks": attack, "files": public_files},
     )
-    reports = [hr.Report.of(clf, form=FORM, on=date(2026, 11, 23), **one) for one in given]
+    reports = [hr.Report.of(clf, form=FORM, on=date(2026, 11, 23), **item) for item in given]
     assert len({record_json(report) for report in reports}) == 1
     assert len({record_json(report, private=True) for report in reports[1:]}) == len(reports) - 1

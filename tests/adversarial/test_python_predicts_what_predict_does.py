@@ -43,13 +43,13 @@ kinds = st.sampled_from(sorted(KINDS))
 @cache
 def literals_of(name: str) -> list[tuple[Any, list[bool]]]:
     """Return for each literal of an attribute its Python function, and of which bins it is true."""
-    found = []
+    result = []
     for model in each_literal("x", KINDS[name]):
         namespace: dict[str, Any] = {}
         exec(model.to_python(), namespace)
         (literal,) = model.rules[0].antecedent
-        found.append((namespace["predict"], KINDS[name].truth(literal).tolist()))
-    return found
+        result.append((namespace["predict"], KINDS[name].truth(literal).tolist()))
+    return result
 
 
 def bin_of(kind: Attribute, values: Any) -> int | None:
@@ -62,10 +62,10 @@ def bin_of(kind: Attribute, values: Any) -> int | None:
 
 def check(name: str, cell: Any, values: Any) -> None:
     """Check every literal of an attribute on a cell, and on the column of one value that it is from."""
-    found = bin_of(KINDS[name], values)
-    if found is not None:
+    result = bin_of(KINDS[name], values)
+    if result is not None:
         for predict, truth in literals_of(name):
-            assert predict({"x": cell}) == int(truth[found]), (name, cell)
+            assert predict({"x": cell}) == int(truth[result]), (name, cell)
 
 
 def near(kind: Attribute) -> list[Any]:
@@ -181,7 +181,7 @@ STORED = {
 
 def differences(engine: SqlEngine) -> list[tuple]:
     """Return the values of which a driver's row says another thing than `predict` does, or SQL."""
-    found = []
+    result = []
     for name, storage in [(name, storage) for name, storages in STORED.items() for storage in storages]:
         if (engine.dialect, storage) == ("postgres", "single"):  # psycopg reads the digits 0.1 of a single as a float
             continue
@@ -193,8 +193,8 @@ def differences(engine: SqlEngine) -> list[tuple]:
         for (predict, truth), said in zip(literals_of(name), by_sql, strict=True):
             for i, cell, sql in zip(kept, cells, said, strict=True):
                 if not predict({"x": cell}) == int(truth[bins[i]]) == sql:
-                    found.append((storage, name, cell, truth[bins[i]], sql))
-    return found
+                    result.append((storage, name, cell, truth[bins[i]], sql))
+    return result
 
 
 def test_rows_of_duckdb() -> None:
@@ -204,9 +204,9 @@ def test_rows_of_duckdb() -> None:
 
 @pytest.mark.parametrize("engine", [POSTGRES])
 def test_rows_of_postgres(request: pytest.FixtureRequest, engine: str) -> None:
-    with in_postgres(request.getfixturevalue("postgres_url")) as found:
-        assert engine == found.dialect
-        assert not differences(found)
+    with in_postgres(request.getfixturevalue("postgres_url")) as result:
+        assert engine == result.dialect
+        assert not differences(result)
 
 
 @pytest.mark.parametrize("cell", [datetime.date(1970, 1, 31), datetime.datetime(1970, 1, 31, 23, 59)])

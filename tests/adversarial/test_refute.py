@@ -16,10 +16,10 @@ def test_the_bound_exceeds_the_loss_no_oftener_than_stated(p, q, delta):
     draws, alarm, loss = 30, 0.2, np.log((p - delta) / q)
     hits = range(draws + 1)
     wrong = sum(
-        binom.pmf(one, draws, p) * binom.pmf(other, draws, q)
-        for one in hits
+        binom.pmf(hit, draws, p) * binom.pmf(other, draws, q)
+        for hit in hits
         for other in hits
-        if lower_bound(one, other, draws, delta, alarm) > loss
+        if lower_bound(hit, other, draws, delta, alarm) > loss
     )
     assert 1e-3 < wrong <= alarm
 
@@ -36,8 +36,8 @@ def response(rng, epsilon, delta, draws):
 @pytest.mark.parametrize("delta", [0.0, 0.1])
 def test_randomised_response_is_not_refuted_at_its_loss_and_is_at_less(delta):
     outputs = response(np.random.default_rng(0), 2.0, delta, 20_000)
-    found = refuted(*outputs, delta=delta, alarm=ALARM)
-    assert 2.0 / 1.3 < found.bound <= 2.0
+    result = refuted(*outputs, delta=delta, alarm=ALARM)
+    assert 2.0 / 1.3 < result.bound <= 2.0
 
 
 def test_disclosure_with_probability_delta_is_refuted_without_delta():

@@ -127,7 +127,7 @@ def test_oracles_of_several_curators_say_the_same():
     oracles = [hr.Oracle(*ROWS, hr.Budget(rho=1), n) for n in (60, 4)]
     oracle = FederatedOracle(oracles)
     oracle.marginals(hr.Schema({"x0": BINS["age"]}))
-    assert oracle.privacy.epsilon_at(DELTA) >= max(one.privacy.epsilon_at(DELTA) for one in oracles)
+    assert oracle.privacy.epsilon_at(DELTA) >= max(item.privacy.epsilon_at(DELTA) for item in oracles)
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.OverlapWarning")  # as the noise has it

@@ -35,7 +35,7 @@ def key(name):
 @pytest.mark.claim("differ by the sensitivity before noise is added, and in nothing else")
 def test_answers_on_neighbouring_tables_differ_by_the_sensitivity(tmp_path, path, body):
     frame, labels = table(60)
-    found = []
+    result = []
     for number, kept in enumerate((slice(None), slice(1, None))):
         rows = FrameRows.of(frame[kept], labels[kept], SCHEMA)
         (tmp_path / str(number)).mkdir()
@@ -43,10 +43,10 @@ def test_answers_on_neighbouring_tables_differ_by_the_sensitivity(tmp_path, path
             ana = service.client()
             response = ana.post(f"{WARDS}/{path}", content=body, headers=key("1"))
             free = [ana.get(at).text for at in (WARDS, f"{WARDS}/budget", f"{WARDS}/dummy", "/v1/datasets")]
-            found.append((response, free))
-    (one, free), (other, others_free) = found
+            result.append((response, free))
+    (item, free), (other, others_free) = result
     assert free == others_free
-    answers = [response.json() for response in (one, other)]
+    answers = [response.json() for response in (item, other)]
     counts = [
         np.concatenate(
             [np.ravel(part) for name in ("rows", "wrong", "right") for part in answer.pop(name, {}).values()]
@@ -57,7 +57,7 @@ def test_answers_on_neighbouring_tables_differ_by_the_sensitivity(tmp_path, path
     for answer in answers:
         del answer["request"]
     assert answers[0] == answers[1]
-    assert dict(one.headers) | {"content-length": ""} == dict(other.headers) | {"content-length": ""}
+    assert dict(item.headers) | {"content-length": ""} == dict(other.headers) | {"content-length": ""}
 
 
 HOSTILE = [
@@ -249,12 +249,12 @@ def test_who_is_killed_has_charged_once_and_gives_one_answer(tmp_path, kind, bod
             os._exit(1)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     with curator_of(url) as curator:
-        found = curator.ask(Request(ANA, "wards", kind, "one", body))
-        assert curator.ask(Request(ANA, "wards", kind, "one", body)) == found
+        result = curator.ask(Request(ANA, "wards", kind, "one", body))
+        assert curator.ask(Request(ANA, "wards", kind, "one", body)) == result
         kinds = [entry.kind for entry in curator.ledger.entries()]
         assert kinds == ["declared", "reserved", *(["retried"] if point != POINTS[2] else []), "answered"]
         assert curator.budget(ANA, "wards")["epsilon"]["spent"] == "1/4"
-        assert json.loads(found.body)["request"]
+        assert json.loads(result.body)["request"]
         curator.ledger.verify()
 
 

@@ -107,12 +107,12 @@ def test_unauthenticated_connections_delay_no_question(tmp_path, flooded, begun)
                 if ended.is_set():
                     return
                 with suppress(OSError):
-                    one = kept.enter_context(socket.create_connection((host, int(port)), timeout=1))
-                    one.sendall(begun)
+                    item = kept.enter_context(socket.create_connection((host, int(port)), timeout=1))
+                    item.sendall(begun)
                 time.sleep(SECONDS / (4 * LIMIT))
                 if begun and number % 20 == 0:
                     with suppress(OSError):
-                        one.sendall(b"x-slow: 1\r\n")
+                        item.sendall(b"x-slow: 1\r\n")
 
     with ThreadPoolExecutor(1) as pool:
         flood = pool.submit(open_more)
@@ -131,7 +131,7 @@ def test_uncharged_calls_delay_nobody_and_end_with_the_process(tmp_path, flooded
     outputs = model([node("Identity", ["x"], ["y"])], gives=" ".join(["y"] * 20_000))
     bodies = [
         json.dumps({"question": "error-marginals", "epsilon": "1", "bins": BINS, "hypothesis": {"onnx": text}}).encode()
-        for text in (base64.b64encode(one.SerializeToString()).decode() for one in (made, outputs))
+        for text in (base64.b64encode(item.SerializeToString()).decode() for item in (made, outputs))
     ]
     bodies.append(b'{"question": "marginals", "epsilon": "1", "bins": {"age": [' + b"[]," * 2_500_000 + b"[]]}}")
     ended = threading.Event()
@@ -149,8 +149,8 @@ def test_uncharged_calls_delay_nobody_and_end_with_the_process(tmp_path, flooded
         process.terminate()
         process.join(40)
         process_ended = time.monotonic() - process_ended
-        for one in floods:
-            one.result()
+        for item in floods:
+            item.result()
     assert process.exitcode in (0, -signal.SIGTERM)
     assert process_ended < 40
     check_integer(tmp_path, questions)

@@ -99,10 +99,10 @@ def test_every_storage_under_every_setting(request, engine, number):
         opened = in_postgres(request.getfixturevalue("postgres_url"), settings)
     else:
         opened = in_duckdb(settings)
-    with opened as found:
+    with opened as result:
         for values in COLUMNS.values():
-            agree(found, [(attribute, fitting(attribute, values)) for attribute in NUMBERS_AND_WORDS])
-        agree(found, [(ATTRIBUTES["boolean"], values) for values in FLAGS.values()])
+            agree(result, [(attribute, fitting(attribute, values)) for attribute in NUMBERS_AND_WORDS])
+        agree(result, [(ATTRIBUTES["boolean"], values) for values in FLAGS.values()])
 
 
 def test_numbers_of_any_length_in_postgresql_are_the_nearest_float64(postgres_url):
@@ -119,9 +119,9 @@ def test_numbers_of_any_length_in_postgresql_are_the_nearest_float64(postgres_ur
         for i, number in enumerate(numbers):
             connection.execute("INSERT INTO t VALUES (%s, %s::numeric)", (i, number))
         columns = ", ".join(model.to_sql("postgres") for model in models)
-        found = connection.execute(f"SELECT {columns} FROM t ORDER BY i").fetchall()
+        result = connection.execute(f"SELECT {columns} FROM t ORDER BY i").fetchall()
     expected = [model.predict(pa.table({"x": list(map(float, numbers))})).tolist() for model in models]
-    assert list(zip(*found, strict=True)) == list(map(tuple, expected))
+    assert list(zip(*result, strict=True)) == list(map(tuple, expected))
 
 
 def fitting(attribute, values):

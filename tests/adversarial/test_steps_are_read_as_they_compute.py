@@ -88,10 +88,10 @@ def test_bins_are_those_of_the_discretisers_own_type(dtype, encode):
     frame = pd.DataFrame({"v": np.arange(15) / 10})
     bins = KBinsDiscretizer(2, strategy="uniform", encode=encode, dtype=dtype)
     pipeline = make_pipeline(bins, DecisionTreeClassifier(max_depth=1, random_state=0)).fit(frame, frame["v"] > 0.65)
-    found = reconstruction(pipeline, Schema({"v": Real(0, 2, cuts=())}), resolution={"v": 0.1}, data=frame)
+    result = reconstruction(pipeline, Schema({"v": Real(0, 2, cuts=())}), resolution={"v": 0.1}, data=frame)
     below = 8 if dtype is np.float32 else 7
-    assert sorted(found.supports) == sorted([below, 15 - below])
-    assert sorted(found.possible_rows) == sorted([below, 21 - below])
+    assert sorted(result.supports) == sorted([below, 15 - below])
+    assert sorted(result.possible_rows) == sorted([below, 21 - below])
 
 
 CODES = partial(OrdinalEncoder, categories=[list(range(20))])

@@ -45,11 +45,11 @@ def bits_of(rows, found):
 @pytest.mark.claim("supports in rows, never weights or bootstrap copies")
 def test_a_weight_is_no_row(weights):
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, Y, sample_weight=weights)
-    found = reconstruction(tree, SCHEMA)
-    assert (found.n_rows, found.view) == (200, "exact")
-    assert found.supports == reconstruction(tree, SCHEMA, data=X).supports
-    assert found.entropy_bits == pytest.approx(reconstruction(tree, SCHEMA, data=X).entropy_bits)
-    assert "600 rows" not in str(found)
+    result = reconstruction(tree, SCHEMA)
+    assert (result.n_rows, result.view) == (200, "exact")
+    assert result.supports == reconstruction(tree, SCHEMA, data=X).supports
+    assert result.entropy_bits == pytest.approx(reconstruction(tree, SCHEMA, data=X).entropy_bits)
+    assert "600 rows" not in str(result)
 
 
 def test_rows_of_no_weight_were_not_learned_from():
@@ -83,13 +83,13 @@ def test_a_row_drawn_twice_is_one_row(forest):
     forest.fit(X, Y)
     for (tree, features), drawn in zip(trees_of(forest, SCHEMA), forest.estimators_samples_, strict=True):
         different = np.unique(drawn)
-        found = reconstruction(tree, SCHEMA, features=features)
+        result = reconstruction(tree, SCHEMA, features=features)
         assert len(different) < len(drawn)
-        assert (found.n_rows, found.view) == (len(different), "exact")
+        assert (result.n_rows, result.view) == (len(different), "exact")
         curator = reconstruction(tree, SCHEMA, features=features, data=X[different])
-        assert found.supports == curator.supports
+        assert result.supports == curator.supports
         whole = reconstruction(tree, SCHEMA, features=features, data=X)
-        assert found.entropy_bits == pytest.approx(bits_of(drawn, whole))
+        assert result.entropy_bits == pytest.approx(bits_of(drawn, whole))
 
 
 @pytest.mark.parametrize(
@@ -101,17 +101,17 @@ def test_copies_that_a_tree_takes_for_rows_are_named_weighted(kind, member):
     with sklearn.config_context(enable_metadata_routing=True):
         forest = kind(member(max_depth=3), 2, random_state=0).fit(X, Y)
     for tree, features in trees_of(forest, SCHEMA):
-        found = reconstruction(tree, SCHEMA, features=features)
-        assert (found.view, found.to_dict()["supports"]) == ("weighted", "weighted")
-        assert "sampled several times" in str(found)
+        result = reconstruction(tree, SCHEMA, features=features)
+        assert (result.view, result.to_dict()["supports"]) == ("weighted", "weighted")
+        assert "sampled several times" in str(result)
 
 
 def test_boosting_that_draws_copies_is_named_weighted():
     # AdaBoostRegressor fits each tree on rows drawn with replacement, and does not tell which: 200 rows of some 120.
     forest = AdaBoostRegressor(DecisionTreeRegressor(max_depth=2), n_estimators=3, random_state=0)
     for tree, features in trees_of(forest.fit(X, X.sum(axis=1)), SCHEMA):
-        found = reconstruction(tree, SCHEMA, features=features)
-        assert (found.view, found.to_dict()["supports"]) == ("weighted", "weighted")
+        result = reconstruction(tree, SCHEMA, features=features)
+        assert (result.view, result.to_dict()["supports"]) == ("weighted", "weighted")
         assert reconstruction(tree, SCHEMA, features=features, data=X).view == "data"
 
 
@@ -119,8 +119,8 @@ def test_boosting_that_draws_copies_is_named_weighted():
 def test_rows_that_a_forest_has_not_drawn_are_not_counted(bootstrap):
     lonely = IsolationForest(n_estimators=3, max_samples=80, bootstrap=bootstrap, random_state=0).fit(X)
     for (tree, features), drawn in zip(trees_of(lonely, SCHEMA), lonely.estimators_samples_, strict=True):
-        found = reconstruction(tree, SCHEMA, features=features)
-        assert found.supports == reconstruction(tree, SCHEMA, features=features, data=X[np.unique(drawn)]).supports
+        result = reconstruction(tree, SCHEMA, features=features)
+        assert result.supports == reconstruction(tree, SCHEMA, features=features, data=X[np.unique(drawn)]).supports
     boosted = GradientBoostingClassifier(n_estimators=3, subsample=0.3, random_state=0).fit(X, Y)
     assert {reconstruction(tree, SCHEMA, features=x).n_rows for tree, x in trees_of(boosted, SCHEMA)} == {60}
 
@@ -131,9 +131,9 @@ def test_trees_that_were_fitted_before_their_stack_have_their_own_classes():
     for cv in ("prefit", 2):
         stack = StackingClassifier([("tree", tree)], cv=cv).fit(X, labels)
         ((member, features),) = trees_of(stack, SCHEMA)
-        found = paths_of(member, SCHEMA, features)[0]
-        assert found == paths_of(tree, SCHEMA)[0]
-        assert found.classes == ("no", "yes")
+        result = paths_of(member, SCHEMA, features)[0]
+        assert result == paths_of(tree, SCHEMA)[0]
+        assert result.classes == ("no", "yes")
 
 
 @pytest.mark.parametrize(

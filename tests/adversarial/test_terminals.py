@@ -60,7 +60,7 @@ def models(text: str) -> list[RuleList | Tree | Scorecard]:
 
 def readings(text: str) -> dict[str, str]:
     """Return all that is meant for reading."""
-    found = {"budget": str(_budget(text)), "budget as html": _budget(text)._repr_html_()}
+    result = {"budget": str(_budget(text)), "budget as html": _budget(text)._repr_html_()}
     for model in models(text):
         own = {
             "str": str(model),
@@ -78,8 +78,8 @@ def readings(text: str) -> dict[str, str]:
         if not isinstance(model, Scorecard):
             own["conditions"] = "\n".join(model.conditions)
             own["rules"] = "\n".join(rule["condition"] for rule in model.get_rules())
-        found |= {f"{model.kind}: {key}": value for key, value in own.items()}
-    return found
+        result |= {f"{model.kind}: {key}": value for key, value in own.items()}
+    return result
 
 
 def _budget(text: str) -> Budget:
@@ -106,7 +106,7 @@ def test_pictures_hold_no_control_character(place: int) -> None:
     for draw in (model.plot, *([model.form] if isinstance(model, Scorecard) else [])):
         axes = Figure().subplots()
         draw(axes)
-        texts = [found.get_text() for found in axes.findobj(Text)]
+        texts = [result.get_text() for result in axes.findobj(Text)]
         assert any("owned" in text for text in texts)
         assert all(printable(text, keep="\n") == text for text in texts)
 
@@ -244,7 +244,7 @@ def test_names_that_begin_with_white_space_are_inert_too(start: str) -> None:
 
 def tree(name: str, value: str) -> Tree:
     schema = Schema({"b": Boolean()}, Label(name, (value, "z")))
-    first, other = (tuple(5 * (one == label) for one in schema.classes) for label in (value, "z"))
+    first, other = (tuple(5 * (class_ == label) for class_ in schema.classes) for label in (value, "z"))
     return Tree(schema, Split(Literal("b", "true"), Leaf(first), Leaf(other)), card("x"))
 
 

@@ -56,31 +56,31 @@ def test_every_result_makes_a_record_that_a_file_brings_back(kind, tmp_path):
     path = tmp_path / "attack.PRIVATE.json"
     result.save(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    found = AttackRecord.load(path)
-    assert found == result.record == record_of(result) == record_of(found)
-    assert found.kind == kind
+    outcome = AttackRecord.load(path)
+    assert outcome == result.record == record_of(result) == record_of(outcome)
+    assert outcome.kind == kind
     private = isinstance(LEARNER, hr.PrivateTreeClassifier) and kind.startswith("exact")
-    assert found.subject.epsilon == (Fraction(1, 2) if private else None)
-    assert found.subject.rows == (0 if kind == "empirical" else 40)
+    assert outcome.subject.epsilon == (Fraction(1, 2) if private else None)
+    assert outcome.subject.rows == (0 if kind == "empirical" else 40)
     schema = json.loads(PUBLISHED.read_text(encoding="utf-8"))
-    assert list(jsonschema.Draft202012Validator(schema).iter_errors(found.to_dict())) == []
+    assert list(jsonschema.Draft202012Validator(schema).iter_errors(outcome.to_dict())) == []
 
 
 def test_the_record_has_the_measures_of_the_result():
     attacked = RESULTS["lira"]()
-    found = attacked.record
-    assert found.measure("auc").interval == attacked.auc_interval
-    assert found.measure("tpr", 0.1).value == attacked.tpr_at(0.1)
+    result = attacked.record
+    assert result.measure("auc").interval == attacked.auc_interval
+    assert result.measure("tpr", 0.1).value == attacked.tpr_at(0.1)
     exact = RESULTS["exact-membership"]()
     assert exact.record.measure("privacy_loss").value == exact.realised_loss.max()
     assert exact.record.measure("auc") is None
-    assert attacked.by("rmia").record.subject == found.subject
+    assert attacked.by("rmia").record.subject == result.subject
 
 
 def test_the_subject_does_not_depend_on_the_seed():
-    one, other = (membership(PLAIN, X, Y, repeats=1, random_state=seed).record for seed in (0, 1))
-    assert one.subject == other.subject
-    assert one != other
+    item, other = (membership(PLAIN, X, Y, repeats=1, random_state=seed).record for seed in (0, 1))
+    assert item.subject == other.subject
+    assert item != other
 
 
 def test_a_result_made_by_hand_has_no_record():

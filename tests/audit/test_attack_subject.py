@@ -31,8 +31,8 @@ LABELS = pd.Series([True, False, True, False], name="ill")
 
 
 def digest(X, y, schema=SCHEMA):
-    (found,) = table_digests(LabelledRows.of(X, y), schema)
-    return found
+    (result,) = table_digests(LabelledRows.of(X, y), schema)
+    return result
 
 
 def test_the_digest_of_a_table_depends_on_values_alone():
@@ -87,12 +87,12 @@ def test_too_many_candidates_leave_the_table_open():
 
 @pytest.mark.parametrize("epsilon", [0.1, "1/10", "0.1", Fraction(1, 10)])
 def test_a_private_learner_has_its_exact_epsilon_and_first_mechanism(epsilon):
-    found = AttackSubject.of(hr.PrivateTreeClassifier(epsilon, schema=SCHEMA, max_depth=1), None)
-    assert (found.epsilon, found.delta, found.kind) == (Fraction(1, 10), 0, "tree")
+    result = AttackSubject.of(hr.PrivateTreeClassifier(epsilon, schema=SCHEMA, max_depth=1), None)
+    assert (result.epsilon, result.delta, result.kind) == (Fraction(1, 10), 0, "tree")
     fitted = hr.PrivateTreeClassifier(epsilon, schema=SCHEMA, max_depth=1).fit(FRAME.fillna("f"), LABELS)
     assert learner_facts(fitted) == learner_facts(hr.PrivateTreeClassifier(Fraction(1, 10), schema=SCHEMA, max_depth=1))
-    assert found.schema == SCHEMA.digest
-    assert '"model_draw"' in (found.mechanism or "")
+    assert result.schema == SCHEMA.digest
+    assert '"model_draw"' in (result.mechanism or "")
 
 
 def test_a_learner_whose_noise_is_seeded_has_no_epsilon():
@@ -110,20 +110,20 @@ def test_each_parameter_makes_another_learner():
         *({"epsilon": 2}, {"max_depth": 2}, {"objective": "brier"}, {"release_counts": False}, {"search": "greedy"}),
         *({"class_weight": {True: 3.0}}, {"stop_probability": 0.2}, {"schema": SCHEMA.without_derivations}),
     ]
-    facts = [learner_facts(hr.PrivateTreeClassifier(**({"epsilon": 1, "schema": SCHEMA} | one))) for one in changed]
+    facts = [learner_facts(hr.PrivateTreeClassifier(**({"epsilon": 1, "schema": SCHEMA} | fact))) for fact in changed]
     assert facts.pop() == learner_facts(plain)  # an equal schema
-    assert all(one != learner_facts(plain) for one in facts)
+    assert all(fact != learner_facts(plain) for fact in facts)
     other = hr.Schema(SCHEMA.attributes[:2], SCHEMA.label)
     assert learner_facts(hr.PrivateTreeClassifier(1, schema=other)) != learner_facts(plain)
 
 
 def test_parameters_include_parts_and_exclude_seeds():
     pipelines = [make_pipeline(StandardScaler(), RandomForestClassifier(n, random_state=n)) for n in (3, 3.0, 4)]
-    one, same, other = map(learner_facts, pipelines)
-    assert one == same != other
+    item, same, other = map(learner_facts, pipelines)
+    assert item == same != other
     assert dict(other["parameters"])["randomforestclassifier__n_estimators"] == "4"
-    assert not any("random_state" in name for name, _ in one["parameters"])
-    assert "epsilon" not in one
+    assert not any("random_state" in name for name, _ in item["parameters"])
+    assert "epsilon" not in item
 
 
 def test_a_function_has_a_name_and_no_parameters():
@@ -142,6 +142,6 @@ def test_long_parameters_are_replaced_by_their_digest():
         def get_params(self):
             return {"values": self.values}
 
-    one, other = (dict(learner_facts(Learner(np.arange(2000) + n))["parameters"]) for n in (0, 1))
-    assert one["values"].startswith("sha256:")
-    assert one != other
+    item, other = (dict(learner_facts(Learner(np.arange(2000) + n))["parameters"]) for n in (0, 1))
+    assert item["values"].startswith("sha256:")
+    assert item != other

@@ -26,8 +26,8 @@ REFUSED = [
 
 
 def test_whole_numbers_of_numpy_become_ints_that_do_not_overflow():
-    found = check_integer("x", np.int8(100), 1)
-    assert (type(found), 3 * found) == (int, 300)
+    result = check_integer("x", np.int8(100), 1)
+    assert (type(result), 3 * result) == (int, 300)
 
 
 @pytest.mark.parametrize(("check", "values", "limits"), TAKEN)

@@ -47,16 +47,16 @@ NUMBERS = st.just(0.0) | st.floats(1e-12, 1e12) | st.floats(-1e12, -1e-12)
 def test_a_product_is_within_forty_binary_digits_of_the_exact_one(factors):
     row, weight = factors
     exact = sum(Fraction(x) * Fraction(w) for x, w in zip(row, weight, strict=True))
-    found = affine(np.array([row]), np.array(weight)[:, None], np.zeros(1))[0, 0]
+    result = affine(np.array([row]), np.array(weight)[:, None], np.zeros(1))[0, 0]
     # the powers of 2 that balance inputs and scale rows are within a factor of 8 of the largest product
     largest = max(abs(Fraction(x) * Fraction(w)) for x, w in zip(row, weight, strict=True))
-    assert abs(Fraction(found) - exact) <= largest * 8 * len(row) / 2**40
+    assert abs(Fraction(result) - exact) <= largest * 8 * len(row) / 2**40
 
 
 @pytest.mark.parametrize("values", [[LARGEST / 2] * 3, [2.0**-290] * 3, [LARGEST / 2, 2.0**-290, 0.0], [5e-324] * 3])
 def test_the_largest_and_the_smallest_numbers_stay_finite(values):
-    found = affine(np.array([values]), np.array(values)[:, None], np.zeros(1))
-    assert np.isfinite(found).all()
+    result = affine(np.array([values]), np.array(values)[:, None], np.zeros(1))
+    assert np.isfinite(result).all()
 
 
 def test_no_rows_and_no_inputs():
@@ -66,9 +66,9 @@ def test_no_rows_and_no_inputs():
 
 def test_the_exponential_is_exact_to_two_units_in_the_last_place():
     x = np.concatenate([np.linspace(-700, 700, 4001), np.linspace(-1, 1, 2001), [0.0, -0.0, 1e-300]])
-    for value, found in zip(x.tolist(), exponential(x).tolist(), strict=True):
+    for value, result in zip(x.tolist(), exponential(x).tolist(), strict=True):
         true = math.exp(value)
-        assert abs(found - true) <= 2 * math.ulp(true)
+        assert abs(result - true) <= 2 * math.ulp(true)
     assert exponential(np.array([-1e9, 1e9])).tolist() == exponential(np.array([-700.0, 700.0])).tolist()
 
 
@@ -76,8 +76,8 @@ def test_activations_are_correct_and_independent_of_the_batch():
     x = np.random.default_rng(0).normal(size=4097) * 20
     for function, true in ((logistic, lambda v: 1 / (1 + math.exp(-v))), (hyperbolic_tangent, math.tanh)):
         with np.errstate(all="raise"):
-            found = function(x)
-        assert np.allclose(found, [true(value) for value in x.tolist()], rtol=1e-13, atol=4e-16)
+            result = function(x)
+        assert np.allclose(result, [true(value) for value in x.tolist()], rtol=1e-13, atol=4e-16)
         for size in SIZES:
-            assert function(x[-size:].copy()).tobytes() == found[-size:].tobytes()
-            assert function(np.repeat(x, 3)[::3][:size]).tobytes() == found[:size].tobytes()
+            assert function(x[-size:].copy()).tobytes() == result[-size:].tobytes()
+            assert function(np.repeat(x, 3)[::3][:size]).tobytes() == result[:size].tobytes()

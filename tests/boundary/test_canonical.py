@@ -27,12 +27,12 @@ def test_floats_have_no_canonical_text(data):
 
 def chained(contents):
     """Return entries that follow on one another, each with its hash."""
-    found, previous = [], FIRST
+    result, previous = [], FIRST
     for number, content in enumerate(contents):
         entry = {"number": number, "content": content, "previous": previous}
         previous = link_hash(entry)
-        found.append((entry, previous))
-    return found
+        result.append((entry, previous))
+    return result
 
 
 @given(st.lists(PLAIN, min_size=3, max_size=6), st.data())

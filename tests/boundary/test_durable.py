@@ -8,9 +8,9 @@ from hedgerow.boundary.durable import sync_folder, write_synced, write_whole
 
 @pytest.fixture
 def handle(tmp_path):
-    found = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
-    yield found
-    os.close(found)
+    result = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
+    yield result
+    os.close(result)
 
 
 def test_what_is_written_replaces_what_was_there(handle, tmp_path):

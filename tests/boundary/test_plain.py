@@ -20,9 +20,9 @@ class Array(np.ndarray):
 
 def test_values_of_known_types_become_pythons_own():
     values = np.array(["a", 1, 2.5, True, None, np.nan, np.int64(3), np.str_("b"), datetime(2020, 1, 2)], dtype=object)
-    found = plain_values(values)
-    assert found == ["a", 1, 2.5, True, None, None, 3, "b", datetime(2020, 1, 2)]
-    assert {type(value) for value in found} == {str, int, float, bool, type(None), datetime}
+    result = plain_values(values)
+    assert result == ["a", 1, 2.5, True, None, None, 3, "b", datetime(2020, 1, 2)]
+    assert {type(value) for value in result} == {str, int, float, bool, type(None), datetime}
     assert are_nan(values) == [False] * 5 + [True] + [False] * 3
     assert plain_values(np.array(["2020-01-02", "NaT"], dtype="datetime64[ns]")) == [datetime(2020, 1, 2), None]
 

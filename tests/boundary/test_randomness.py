@@ -13,5 +13,5 @@ def test_a_seed_gives_a_generator_and_other_values_an_unquoted_error():
 def test_generators_of_both_kinds_are_taken():
     rng = np.random.default_rng(1)
     assert generator(rng) is rng
-    one, other = (generator(np.random.RandomState(5)).integers(2**40) for _ in range(2))
-    assert one == other != generator(np.random.RandomState(6)).integers(2**40)
+    item, other = (generator(np.random.RandomState(5)).integers(2**40) for _ in range(2))
+    assert item == other != generator(np.random.RandomState(6)).integers(2**40)

@@ -8,5 +8,5 @@ SCHEMA = Schema({"age": Integer(0, 120, cuts=(30, 60), missing="bin"), "b": Bool
 
 
 def tallied(address, **options):
-    with open_table(str(address), **options) as found:
-        return as_rows(Tally.from_table(found, SCHEMA))
+    with open_table(str(address), **options) as result:
+        return as_rows(Tally.from_table(result, SCHEMA))

@@ -162,13 +162,13 @@ def case(seed: Sequence[int], *, storages: Sequence[str] = tuple(STORAGES)) -> C
     """Return the case of a seed; of those that memory refuses, one in ten."""
     random = np.random.default_rng(seed)
     while True:
-        found = _any_case(random, storages)
+        result = _any_case(random, storages)
         try:
-            Tally.count(found.table, found.schema.label.name, found.schema)
+            Tally.count(result.table, result.schema.label.name, result.schema)
         except DomainError:
             if random.random() < 0.9:
                 continue
-        return found
+        return result
 
 
 def _any_case(random: np.random.Generator, storages: Sequence[str]) -> Case:

@@ -89,10 +89,10 @@ def postgres_url() -> Iterator[str]:
 
 def _postgres_programs() -> Path:
     on_path = shutil.which("initdb")
-    found = [Path(on_path).parent] if on_path else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not found or not (found[-1] / "postgres").exists():
+    result = [Path(on_path).parent] if on_path else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not result or not (result[-1] / "postgres").exists():
         pytest.skip("needs the server programs of PostgreSQL (Debian: apt install postgresql)")
-    return found[-1]
+    return result[-1]
 
 
 @contextmanager
@@ -250,9 +250,9 @@ def _process(
     def wait_for(pattern: str) -> re.Match[str]:
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until and process.poll() is None:
-            found = re.search(pattern, log.read_text(errors="replace"))
-            if found:
-                return found
+            result = re.search(pattern, log.read_text(errors="replace"))
+            if result:
+                return result
             time.sleep(0.05)
         raise RuntimeError(f"{command[0]} did not start:\n{log.read_text(errors='replace')}")
 

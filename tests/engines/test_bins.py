@@ -56,10 +56,10 @@ def _compare(load, storage, kinds):
         f"k{place}": (level_code if isinstance(kind, Label) else bin_code)(kind, column, found_by)
         for place, kind in enumerate(kinds.values())
     }
-    found = found_by.rows().select(i=ibis._.i, **codes).to_pyarrow().sort_by("i")
+    result = found_by.rows().select(i=ibis._.i, **codes).to_pyarrow().sort_by("i")
     for place, (name, kind) in enumerate(kinds.items()):
         expected = expected_bins(name, storage)
-        told = [str(bin) for bin in said_of(kind, found[f"k{place}"].to_pylist())]
+        told = [str(bin) for bin in said_of(kind, result[f"k{place}"].to_pylist())]
         different = [
             (value, *both)
             for value, *both in zip(values.to_pylist(), expected, told, strict=True)

@@ -35,9 +35,9 @@ def check(draft, origin):
     assert draft.gaps == GAPS
     assert [name for name, _ in draft.left_out] == ["id", "zoned", "a code"]
     description = EXPECTED["age"].description
-    assert str(next(one.low for one in draft.columns if one.name == "born")) == "1900-01-02"
-    assert str(next(one.low for one in draft.columns if one.name == "seen")) == "2000-01-01"
-    known = type(draft)(tuple(one for one in draft.columns if one.name in EXPECTED)).schema()
+    assert str(next(column.low for column in draft.columns if column.name == "born")) == "1900-01-02"
+    assert str(next(column.low for column in draft.columns if column.name == "seen")) == "2000-01-01"
+    known = type(draft)(tuple(column for column in draft.columns if column.name in EXPECTED)).schema()
     expected = Schema(EXPECTED)
     assert {name: known[name] for name in known if name != "age"} == {n: expected[n] for n in expected if n != "age"}
     assert (known["age"].low, known["age"].high, description) == (0, 119, "at <admission>")

@@ -33,8 +33,8 @@ asked = spark.sql(str(ibis.to_sql(grouped(table, SCHEMA, "class label"))))
 plan = asked._jdf.queryExecution().executedPlan().toString()
 print(json.dumps([found, workers, plan]))
 """
-    found, workers, plan = json.loads(run_driver(source, spark_master).splitlines()[-1])
-    assert found == expected
+    result, workers, plan = json.loads(run_driver(source, spark_master).splitlines()[-1])
+    assert result == expected
     assert workers == 2
     above, _, below = plan.partition("Exchange hashpartitioning")
     assert "HashAggregate" in above

@@ -37,8 +37,8 @@ def test_as_many_rows_of_each_unit_are_counted(load):
 def test_units_of_any_type(load, who):
     schema = hr.Schema({"a": hr.Boolean()}, hr.Label("y", (0, 1)), unit=Unit("who", 1))
     table = pa.table({"who": who, "a": [True] * 4, "y": [0, 0, 0, 1]})
-    found = hr.Tally.from_table(load(table), schema).total().tolist()
-    assert found == hr.Tally.count(table, "y", schema).total().tolist() == [1, 1]
+    result = hr.Tally.from_table(load(table), schema).total().tolist()
+    assert result == hr.Tally.count(table, "y", schema).total().tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_the_rows_of_another_unit_do_not_change_the_choice(load, monkeypatch):
     monkeypatch.setattr(contributions.secrets, "token_hex", lambda _: "a key")
     rng = np.random.default_rng(0)
     who, size, zoe = rng.integers(0, 40, 400).astype(str), rng.integers(0, 9, 400), rng.integers(0, 9, 300)
-    found: list[Counter[tuple[str, int]]] = []
+    result: list[Counter[tuple[str, int]]] = []
     for more in (0, 300):
         names, sizes = np.append(who, ["zoe"] * more), np.append(size, zoe[:more])
         order = rng.permutation(len(names))
         table = load(pa.table({"who": names[order], "size": sizes[order], "again": names[order]}))
         rows = counted_rows(table, Unit("who", 3), ["size", "again"])[0].to_pyarrow()
-        found.append(Counter(zip(rows["again"].to_pylist(), rows["size"].to_pylist(), strict=True)))
-    assert {whose for whose, _ in found[1] - found[0]} == {"zoe"}
-    assert (found[1] - found[0]).total() == 3
-    assert not found[0] - found[1]
+        result.append(Counter(zip(rows["again"].to_pylist(), rows["size"].to_pylist(), strict=True)))
+    assert {whose for whose, _ in result[1] - result[0]} == {"zoe"}
+    assert (result[1] - result[0]).total() == 3
+    assert not result[0] - result[1]
 
 
 def units_of(table):

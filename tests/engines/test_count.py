@@ -17,19 +17,19 @@ from tests.engines.servers import POSTGRES, SPARK
 @pytest.mark.parametrize("rows", [0, 1, 2000])
 def test_the_tally_matches_memory(load, rows):
     table = generated(rows)
-    found = Tally.from_table(load(table), SCHEMA)
+    result = Tally.from_table(load(table), SCHEMA)
     expected = Tally.count(table, "class label", SCHEMA)
-    assert as_rows(found) == as_rows(expected)
-    assert found.total().sum() == rows
-    assert found.schema == SCHEMA
+    assert as_rows(result) == as_rows(expected)
+    assert result.total().sum() == rows
+    assert result.schema == SCHEMA
 
 
 def test_without_a_schema_every_column_is_boolean(load):
     table = pa.table({"a": [True, False, True], "b": [0, 1, 1], "y": [True, True, False]})
-    found = Tally.from_table(load(table), label="y")
+    result = Tally.from_table(load(table), label="y")
     expected = Tally.count(table.drop_columns("y"), table["y"])
-    assert as_rows(found) == as_rows(expected)
-    assert found.schema.classes == (False, True)
+    assert as_rows(result) == as_rows(expected)
+    assert result.schema.classes == (False, True)
     with pytest.raises(DomainError, match="column 'b': not boolean; a table without a schema"):
         Tally.from_table(load(pa.table({"b": [0, 2], "y": [0, 1]})), label="y")
 
@@ -85,12 +85,12 @@ def test_the_error_matches_memory(load, bad):
     table = pa.table({"age": ages, "class label": labels})
     with pytest.raises(DomainError) as expected:
         Tally.count(table, "class label", without(SCHEMA))
-    with pytest.raises(DomainError) as found:
+    with pytest.raises(DomainError) as result:
         Tally.from_table(load(table), without(SCHEMA))
-    assert str(found.value) == str(expected.value)
-    assert found.value.column == expected.value.column
-    assert SECRET not in str(found.value)
-    assert found.value.__context__ is None
+    assert str(result.value) == str(expected.value)
+    assert result.value.column == expected.value.column
+    assert SECRET not in str(result.value)
+    assert result.value.__context__ is None
 
 
 def test_errors_that_need_no_row_are_raised_before_any_row_is_read(load):
@@ -157,9 +157,9 @@ def test_many_booleans_are_counted_as_in_memory(load, monkeypatch, few):
         strict = Schema({**dict(schema.attributes), name: kind}, schema.label)
         with pytest.raises(DomainError, match=f"column '{name}'") as expected:
             Tally.count(table, "y", strict)
-        with pytest.raises(DomainError, match=f"column '{name}'") as found:
+        with pytest.raises(DomainError, match=f"column '{name}'") as result:
             Tally.from_table(load(table), strict)
-        assert str(found.value) == str(expected.value)
+        assert str(result.value) == str(expected.value)
 
 
 @pytest.mark.parametrize("kind", ["uint8", "uint16", "uint32"])
@@ -193,9 +193,9 @@ def test_more_bins_than_a_small_integer_numbers(load):
 def test_weighted_rows_are_counted_as_in_memory(load, weights):
     table = pa.table({"a": [True, False] * 4, "y": ["n", "n", "y", "y"] * 2, "w": weights})
     schema = Schema({"a": Boolean()}, Label("y", ("n", "y")), weight=Weight("w", 2, 4))
-    found, expected = Tally.from_table(load(table), schema), Tally.count(table, "y", schema)
-    assert found.distance(expected) == 0
-    assert found.total().sum() == expected.total().sum()
+    result, expected = Tally.from_table(load(table), schema), Tally.count(table, "y", schema)
+    assert result.distance(expected) == 0
+    assert result.total().sum() == expected.total().sum()
 
 
 @pytest.mark.parametrize(
@@ -210,6 +210,6 @@ def test_weighted_rows_are_counted_as_in_memory(load, weights):
 )
 def test_weights_that_are_none_are_refused_by_engines(load, weights, error):
     schema = Schema({"a": Boolean()}, Label("y", ("n", "y")), weight=Weight("w", 2, 4))
-    with pytest.raises(DomainError, match=error) as found:
+    with pytest.raises(DomainError, match=error) as result:
         Tally.from_table(load(pa.table({"a": [True, False], "y": ["n", "y"], "w": weights})), schema)
-    assert "much" not in str(found.value)
+    assert "much" not in str(result.value)

@@ -33,14 +33,16 @@ def test_engines_derive_the_values_of_memory(load, seed):
         if _fits(declared, name, rows):
             continue  # into the schema of all that do, below
         # one at a time: of several errors, each tells one
-        one = Schema({"row id": declared["row id"], name: declared[name]}, declared.label)
-        assert outcome(partial(Tally.from_table, in_engine), one) == outcome(partial(Tally.count, rows, "y"), one), name
-    fitting = {name: one for name, one in declared.attributes if name == "row id" or _fits(declared, name, rows)}
+        column = Schema({"row id": declared["row id"], name: declared[name]}, declared.label)
+        assert outcome(partial(Tally.from_table, in_engine), column) == outcome(
+            partial(Tally.count, rows, "y"), column
+        ), name
+    fitting = {name: column for name, column in declared.attributes if name == "row id" or _fits(declared, name, rows)}
     whole = Schema(fitting, declared.label)
     assert outcome(partial(Tally.from_table, in_engine), whole) == outcome(partial(Tally.count, rows, "y"), whole)
     of_engine, of_memory = engine_fit(in_engine, declared), fit_of(Table.of(rows), declared)
-    assert [vars(one) | {"rows": ()} for one in of_engine.columns] == [
-        vars(one) | {"rows": ()} for one in of_memory.columns
+    assert [vars(column) | {"rows": ()} for column in of_engine.columns] == [
+        vars(column) | {"rows": ()} for column in of_memory.columns
     ]
     assert of_engine.unused == of_memory.unused
 

@@ -43,9 +43,9 @@ def test_an_engine_error_drops_its_text():
     ("error", "cause"), [(KeyboardInterrupt(SECRET), None), (RuntimeError(SECRET), KeyboardInterrupt())]
 )
 def test_an_interruption_drops_its_text(error, cause):
-    with pytest.raises(KeyboardInterrupt, match=r"^$") as found:
+    with pytest.raises(KeyboardInterrupt, match=r"^$") as result:
         Engine("duckdb").answered(fails(error, cause))
-    says_nothing(found.value)
+    says_nothing(result.value)
 
 
 def test_an_error_while_an_interruption_is_handled_is_an_error():
@@ -98,8 +98,8 @@ try:
 except KeyboardInterrupt as error:
     print("interrupted", error.__context__)
 """
-    found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=300, check=False)
-    assert found.stdout == "interrupted None\n", found.stderr[-300:]
+    result = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=300, check=False)
+    assert result.stdout == "interrupted None\n", result.stderr[-300:]
 
 
 NAMES = ("py4j.java_gateway", "psycopg", "ibis.backends", "sqlglot")

@@ -69,7 +69,7 @@ def compare(found: Case, table: ibis.Table) -> None:
     in_memory, in_engine = outcome(count, found.schema), outcome(partial(Tally.from_table, table), found.schema)
     if isinstance(in_memory, str) and isinstance(in_engine, str):  # of several errors, each tells one
         each = [Schema({name: kind}, found.schema.label) for name, kind in found.schema.attributes]
-        assert in_engine in [outcome(count, one) for one in each]
+        assert in_engine in [outcome(count, item) for item in each]
         return
     assert in_engine == in_memory, found
 
@@ -89,19 +89,19 @@ def in_duckdb(table, random, _folder):
 
 @contextmanager
 def in_parquet(table, random, folder):
-    with open_table(written(table, random, folder), engine="duckdb") as found:
-        yield found
+    with open_table(written(table, random, folder), engine="duckdb") as result:
+        yield result
 
 
 @contextmanager
 def in_postgres(into, table, random, _folder):
-    found = into(table)
-    connection = found.get_backend()
+    result = into(table)
+    connection = result.get_backend()
     for setting in ["RESET ALL", *some(SETTINGS["postgres"], random)]:
         connection.raw_sql(setting).close()
     connection.con.commit()
-    yield found
-    connection.raw_sql(f"DROP TABLE {found.get_name()}").close()
+    yield result
+    connection.raw_sql(f"DROP TABLE {result.get_name()}").close()
     connection.con.commit()
 
 
@@ -110,13 +110,13 @@ def in_spark(session, table, random, folder):
     settings = some(SETTINGS["spark"], random)
     with ExitStack() as stack:
         if random.random() < 0.5:
-            found = into_spark(session)(table)
+            result = into_spark(session)(table)
         else:
-            found = stack.enter_context(open_table(written(table, random, folder), engine="spark"))
+            result = stack.enter_context(open_table(written(table, random, folder), engine="spark"))
         for name, value in settings:
             session.conf.set(name, value)
             stack.callback(session.conf.unset, name)
-        yield found
+        yield result
 
 
 def written(table, random, folder):
@@ -155,10 +155,10 @@ def check(seed, engine, monkeypatch):
     name, placed = engine
     print(f"HEDGEROW_SEED={','.join(map(str, seed))} {name}")  # noqa: T201 -- pytest shows it of what fails
     random = np.random.default_rng([*seed, 1])
-    found = case(seed, storages=tuple(STORAGES) if name in ("duckdb", "parquet") else NOT_64)
+    result = case(seed, storages=tuple(STORAGES) if name in ("duckdb", "parquet") else NOT_64)
     monkeypatch.setattr(lookups, "FEW", int(random.choice([0, 3, 32])))
-    with tempfile.TemporaryDirectory() as folder, placed(found.table, random, Path(folder)) as table:
-        compare(found, table)
+    with tempfile.TemporaryDirectory() as folder, placed(result.table, random, Path(folder)) as table:
+        compare(result, table)
 
 
 def told(names):
@@ -198,11 +198,13 @@ def test_an_engine_that_counts_something_else_is_found(monkeypatch):
 
 def test_the_cases_are_of_every_kind():
     """Errors are few, so that rows are compared; every kind of attribute and storage is met."""
-    found = [case([0, i]) for i in range(100)]
-    counted = [outcome(partial(Tally.count, one.table, one.schema.label.name), one.schema) for one in found]
+    result = [case([0, i]) for i in range(100)]
+    counted = [outcome(partial(Tally.count, item.table, item.schema.label.name), item.schema) for item in result]
     assert sum(isinstance(rows, list) and len(rows) > 1 for rows in counted) > 55
     assert sum(isinstance(rows, str) for rows in counted) > 2
-    assert {type(kind).__name__ for one in found for _, kind in one.schema.attributes} == {
+    assert {type(kind).__name__ for item in result for _, kind in item.schema.attributes} == {
         *("Boolean", "Categorical", "Date", "Integer", "Ordered", "Real")
     }
-    assert {str(field.type) for one in found for field in one.table.schema} >= {str(kind) for kind in STORAGES.values()}
+    assert {str(field.type) for item in result for field in item.table.schema} >= {
+        str(kind) for kind in STORAGES.values()
+    }

@@ -31,16 +31,16 @@ def test_the_class_matches_predict_and_failing_rows_have_none(name):
     rows = list(product(range(-1, 4), range(-1, 3), range(-1, 2)))  # -1: not allowed
     names = ("n", "c", "b")
     table = into_duckdb(pa.table({"i": range(len(rows)), **dict(zip(names, zip(*rows, strict=True), strict=True))}))
-    found = table.select("i", p=predicted_class(model, {a: table[a] for a in used}, SCHEMA.classes))
-    codes = found.to_pyarrow().sort_by("i")["p"].to_pylist()
+    result = table.select("i", p=predicted_class(model, {a: table[a] for a in used}, SCHEMA.classes))
+    codes = result.to_pyarrow().sort_by("i")["p"].to_pylist()
     values = {"n": [1, 3, 6, 9], "c": ["x", "y", "z"], "b": [False, True]}
     for row, code in zip(rows, codes, strict=True):
         bins = dict(zip(names, row, strict=True))
         if any(bins[a] < 0 for a in used):
             assert code == FAILS
         else:
-            one = {a: [values[a][max(bins[a], 0)]] for a in names} | {"unused": [False]}
-            assert SCHEMA.classes[code] == model.predict(pa.table(one))[0]
+            item = {a: [values[a][max(bins[a], 0)]] for a in names} | {"unused": [False]}
+            assert SCHEMA.classes[code] == model.predict(pa.table(item))[0]
 
 
 def test_classes_may_be_numbered_in_another_order():

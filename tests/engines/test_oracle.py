@@ -66,17 +66,17 @@ def pair(load, rows, budget=None, **options):
 
 def test_marginals_are_those_of_memory(load, rows):
     for release in ("counts", "ratio"):
-        found, expected = (oracle.marginals(BINS) for oracle in pair(load, rows, release=release))
-        assert found.masses.tolist() == expected.masses.tolist()
+        result, expected = (oracle.marginals(BINS) for oracle in pair(load, rows, release=release))
+        assert result.masses.tolist() == expected.masses.tolist()
 
 
 def test_rows_of_each_class_are_those_of_memory(load, rows):
     words = pa.array(["abc"[i % 3] for i in range(300)])
     table, classes = rows.append_column("ward", words), ("a", "b", "c")
-    found = Oracle.from_table(load(table), "ward", None, classes=classes).class_marginals(BINS)
+    result = Oracle.from_table(load(table), "ward", None, classes=classes).class_marginals(BINS)
     expected = Oracle(table.drop_columns("ward"), words, None, classes=classes).class_marginals(BINS)
-    assert found.rows.tolist() == expected.rows.tolist()
-    assert found.rows.sum(axis=0).tolist() == [4 * 100] * 3
+    assert result.rows.tolist() == expected.rows.tolist()
+    assert result.rows.sum(axis=0).tolist() == [4 * 100] * 3
 
 
 ON_SPARK = ("list", "tree")
@@ -89,10 +89,10 @@ ASKED = [
 
 @pytest.mark.parametrize(("load", "name"), ASKED, indirect=["load"])
 def test_errors_are_those_of_memory(load, rows, name):
-    found, expected = (oracle.error_marginals(BINS, MODELS[name]) for oracle in pair(load, rows))
-    assert found.wrong.tolist() == expected.wrong.tolist()
-    assert found.right.tolist() == expected.right.tolist()
-    assert found.wrong.sum() + found.right.sum() == 4 * 300  # every row in one bin of each attribute
+    result, expected = (oracle.error_marginals(BINS, MODELS[name]) for oracle in pair(load, rows))
+    assert result.wrong.tolist() == expected.wrong.tolist()
+    assert result.right.tolist() == expected.right.tolist()
+    assert result.wrong.sum() + result.right.sum() == 4 * 300  # every row in one bin of each attribute
 
 
 def test_a_fitted_estimator_is_a_hypothesis_like_its_model(load):

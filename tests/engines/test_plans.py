@@ -38,8 +38,8 @@ def test_spark_reads_the_rows_once(rows, spark, tmp_path):
     pq.write_table(rows, tmp_path / "a.parquet")
     table = ibis.pyspark.connect(spark).read_parquet(tmp_path / "a.parquet")
     before = records_read(spark)
-    found = groups_within_limit(table, SCHEMA, "class label").to_pyarrow()
-    assert found["rows"].to_numpy().sum() == len(rows)
+    result = groups_within_limit(table, SCHEMA, "class label").to_pyarrow()
+    assert result["rows"].to_numpy().sum() == len(rows)
     assert records_read(spark) - before < 1.5 * len(rows)
 
 

@@ -85,8 +85,11 @@ def test_a_duckdb_file_is_opened_for_reading_only(tmp_path, table, expected):
     path.chmod(0o444)
     assert tallied(f"duckdb:///{path}::ward.the patients") == expected
     assert tallied(f"duckdb:///{path}::seen") == expected
-    with open_table(f"duckdb:///{path}::seen") as found, pytest.raises(duckdb.InvalidInputException, match="read-only"):
-        found.get_backend().raw_sql("CREATE TABLE t (i INT)")
+    with (
+        open_table(f"duckdb:///{path}::seen") as result,
+        pytest.raises(duckdb.InvalidInputException, match="read-only"),
+    ):
+        result.get_backend().raw_sql("CREATE TABLE t (i INT)")
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["clinic.duckdb"]
 
@@ -113,8 +116,8 @@ def test_postgres_needs_the_right_to_select_from_one_view(reader_url, expected):
     with pytest.raises(EngineError, match="the user needs the SELECT privilege") as error:
         tallied(f"{reader_url}::ward.all_of_it")
     assert "pw" not in str(error.value)
-    with open_table(f"{reader_url}::ward.for counting") as found:
-        (read_only,) = found.get_backend().raw_sql("SHOW transaction_read_only").fetchone()
+    with open_table(f"{reader_url}::ward.for counting") as result:
+        (read_only,) = result.get_backend().raw_sql("SHOW transaction_read_only").fetchone()
     assert read_only == "on"
 
 
@@ -131,10 +134,12 @@ for name in ("a.parquet", "a.csv", "ragged.csv"):
     (tmp_path / "ragged.csv").write_text(f"age,b,y\n1,1,no\n{SECRET},1,no,4\n")
     paths = {"PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
     environment = {**os.environ, **paths, "JDK_JAVA_OPTIONS": JAVA}
-    found = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment)
-    assert found.stdout.splitlines() == [str(expected)] * 2, found.stderr
-    assert "hedgerow.errors.DomainError: " in found.stderr
-    assert SECRET not in found.stderr
+    result = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, check=False, env=environment
+    )
+    assert result.stdout.splitlines() == [str(expected)] * 2, result.stderr
+    assert "hedgerow.errors.DomainError: " in result.stderr
+    assert SECRET not in result.stderr
 
 
 def test_a_session_of_spark_that_is_there_is_left_as_it_was(tmp_path, table, expected, spark):
@@ -205,10 +210,10 @@ def test_a_truncated_file(tmp_path, table):
 def test_a_file_truncated_after_it_was_opened(tmp_path, table):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.concat_tables([table] * 1000), path)
-    with open_table(str(path)) as found:
+    with open_table(str(path)) as result:
         path.write_bytes(path.read_bytes()[:100])
         with pytest.raises(EngineError, match="duckdb failed") as error:
-            Tally.from_table(found, SCHEMA)
+            Tally.from_table(result, SCHEMA)
     says_no_bin(error)
 
 
@@ -224,15 +229,15 @@ def test_columns_that_changed_after_the_table_was_opened(tmp_path, table):
     connection = duckdb.connect(str(path))
     connection.register("arrow", table)
     connection.execute("CREATE TABLE t AS SELECT * FROM arrow")
-    found = ibis.duckdb.from_connection(connection).table("t")
+    result = ibis.duckdb.from_connection(connection).table("t")
     connection.execute("ALTER TABLE t RENAME COLUMN age TO years")
     with pytest.raises(EngineError, match="its columns changed after it was opened") as error:
-        Tally.from_table(found, SCHEMA)
+        Tally.from_table(result, SCHEMA)
     says_no_bin(error)
     connection.execute(f"ALTER TABLE t RENAME COLUMN years TO age; UPDATE t SET y = '{SECRET}'")
     connection.execute("ALTER TABLE t ALTER age TYPE VARCHAR; UPDATE t SET age = y")
     with pytest.raises((EngineError, DomainError)) as error:
-        Tally.from_table(found, SCHEMA)
+        Tally.from_table(result, SCHEMA)
     says_no_bin(error)
 
 
@@ -251,11 +256,11 @@ def test_a_connection_that_dies_in_mid_query(postgres_url):
                     return
                 time.sleep(0.05)
 
-        with open_table(f"{postgres_url}::slow") as found:
+        with open_table(f"{postgres_url}::slow") as result:
             killer = threading.Thread(target=end)
             killer.start()
             with pytest.raises(EngineError, match=r"postgres .*connection") as error:
-                Tally.from_table(found, SCHEMA)
+                Tally.from_table(result, SCHEMA)
             killer.join()
     says_no_bin(error)
 
@@ -281,12 +286,12 @@ def test_memory_beyond_the_limit_is_an_error_and_nothing_goes_to_a_disk(tmp_path
     digits = "i % 99 AS a, i // 99 % 99 AS b, i // 9801 AS c"
     duckdb.sql(f"SELECT {digits}, 'no' AS y FROM range(900_000) t(i)").write_parquet(str(path))
     every = Schema({name: Integer(0, 98, cuts=tuple(range(98))) for name in "abc"}, SCHEMA.label)
-    with open_table(str(path), memory="20MB") as found:
+    with open_table(str(path), memory="20MB") as result:
         settings = ("temp_directory", "autoinstall_known_extensions")
         asked = ", ".join(f"current_setting('{name}')" for name in settings)
-        assert found.get_backend().raw_sql(f"SELECT {asked}").fetchone() in (("", False), ("", "false"))
+        assert result.get_backend().raw_sql(f"SELECT {asked}").fetchone() in (("", False), ("", "false"))
         with pytest.raises(EngineError, match="increase the memory limit") as error:
-            Tally.from_table(found, every)
+            Tally.from_table(result, every)
     says_no_bin(error)
     assert [file.name for file in tmp_path.iterdir()] == ["wide.parquet"]
 
@@ -315,8 +320,8 @@ def test_values_that_postgres_alone_has(postgres_url):
         "mood": Categorical(("sad", "ok")),
         "code": Categorical(("a", "b")),
     }
-    with open_table(f"{postgres_url}::own") as found:
-        tally = Tally.from_table(found, Schema(attributes, Label("y", (0, 1))))
+    with open_table(f"{postgres_url}::own") as result:
+        tally = Tally.from_table(result, Schema(attributes, Label("y", (0, 1))))
     assert as_rows(tally) == [[1, 0, 0, 1, 1, 0], [1, 1, 1, 0, 0, 1]]
 
 

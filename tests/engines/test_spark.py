@@ -11,18 +11,18 @@ from hedgerow.engines.sources import open_table
 
 def in_thread(call):
     """Call in a thread that has no active session, and return what it returns or raises."""
-    found = []
+    result = []
 
     def run():
         try:
-            found.append(call())
+            result.append(call())
         except ValueError as error:
-            found.append(str(error))
+            result.append(str(error))
 
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    return found[0]
+    return result[0]
 
 
 def here(call):

@@ -53,9 +53,9 @@ def codes_of(table, names):
         for i, column in enumerate(EngineColumn.of(table, name) for name in names)
         for j, kind in enumerate(KINDS.values())
     }
-    found = lookups.rows().select(i=ibis._.i.cast("int64"), **codes).to_pyarrow().sort_by("i")
-    return found["i"].to_pylist(), {
-        (name, kind): found[f"c{i}_{j}"].to_pylist() for i, name in enumerate(names) for j, kind in enumerate(KINDS)
+    result = lookups.rows().select(i=ibis._.i.cast("int64"), **codes).to_pyarrow().sort_by("i")
+    return result["i"].to_pylist(), {
+        (name, kind): result[f"c{i}_{j}"].to_pylist() for i, name in enumerate(names) for j, kind in enumerate(KINDS)
     }
 
 
@@ -72,11 +72,11 @@ def differences(table, columns):
     numbers, codes = codes_of(table, names)
     assert numbers == list(range(len(columns)))
     different = []
-    for (name, kind), found in codes.items():
+    for (name, kind), result in codes.items():
         values = columns[name].combine_chunks()
-        shared = any(columns is one for one in (EVERY_STORAGE, OF_NUMBERS, ON_SPARK))
+        shared = any(columns is item for item in (EVERY_STORAGE, OF_NUMBERS, ON_SPARK))
         in_frame = in_memory_once(kind, name) if shared else in_memory(KINDS[kind], values)
-        told = [str(bin) for bin in said_of(KINDS[kind], found)]
+        told = [str(bin) for bin in said_of(KINDS[kind], result)]
         pairs = zip(range(len(values)), [of_x(bin) for bin in in_frame], told, strict=True)
         different += [(name, kind, row, *both) for row, *both in pairs if both[0] != both[1]]
     return different
@@ -246,6 +246,6 @@ def test_nan_is_an_error_if_missing_values_are(tmp_path, request, engine, writer
     with open_table(str(tmp_path if folders else path), engine=engine) as table:
         oracle = Oracle.from_table(table, "y", None, classes=(0, 1))
         bins = Schema({name: Real(0, 1, cuts=(), missing="bin", outside="clip") for name in "xz"})
-        found = oracle.marginals(bins).rows.tolist()
-    assert found == Oracle(NAN_HIDDEN, [0] * len(NAN_HIDDEN), None, classes=(0, 1)).marginals(bins).rows.tolist()
-    assert found[1] > 0  # NaN, as there is no NULL
+        result = oracle.marginals(bins).rows.tolist()
+    assert result == Oracle(NAN_HIDDEN, [0] * len(NAN_HIDDEN), None, classes=(0, 1)).marginals(bins).rows.tolist()
+    assert result[1] > 0  # NaN, as there is no NULL

@@ -58,10 +58,10 @@ def table_of(n, seed=0, columns=COLUMNS):
 def groups_of(tally):
     """The rows of each pattern and level, by hand."""
     bins, counts = tally.bins_and_counts()
-    found = Counter()
+    result = Counter()
     for pattern, row in zip(bins.tolist(), counts.tolist(), strict=True):
-        found.update({(*pattern, level): count for level, count in enumerate(row) if count})
-    return found
+        result.update({(*pattern, level): count for level, count in enumerate(row) if count})
+    return result
 
 
 def small(groups, schema=SMALL):
@@ -128,8 +128,8 @@ def test_a_tally_and_its_rows_give_the_same_seeded_model(tmp_path, learner):
         Tally.count(rows.slice(300 * place, 300), "y", SMALL).save(tmp_path / f"{place}.parquet")
     of_rows = learner(epsilon=1, schema=SMALL, random_state=7).fit(rows.drop_columns("y"), rows["y"].to_numpy())
     of_tally = learner(epsilon=1, random_state=7).fit_tally(Tally.load(f"{tmp_path}/*.parquet", SMALL))
-    one, other = (_model(fitted).to_dict() for fitted in (of_rows, of_tally))
-    assert one == other
+    item, other = (_model(fitted).to_dict() for fitted in (of_rows, of_tally))
+    assert item == other
     assert of_tally.privacy_ == of_rows.privacy_
 
 
@@ -143,23 +143,23 @@ def test_only_the_owner_can_read_a_tally_that_replaces_a_file(tmp_path):
     path.chmod(0o644)
     small([((0, 0, 0), 5)]).save(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [one.name for one in tmp_path.iterdir()] == ["counts.parquet"]
+    assert [item.name for item in tmp_path.iterdir()] == ["counts.parquet"]
 
 
 def test_a_file_holds_codes_rows_and_the_digest_and_nothing_of_the_process(tmp_path):
     small([((2, 1, 2), 5), ((0, 1, 0), 2**40)]).save(tmp_path / "c.parquet")
-    found = pq.read_table(tmp_path / "c.parquet")
-    assert found.column_names == ["a0", "a1", "class", "rows", "schema"]
-    assert found["rows"].type == pa.int64()
-    assert not found.schema.metadata
-    rows = [tuple(row.values()) for row in found.to_pylist()]
+    result = pq.read_table(tmp_path / "c.parquet")
+    assert result.column_names == ["a0", "a1", "class", "rows", "schema"]
+    assert result["rows"].type == pa.int64()
+    assert not result.schema.metadata
+    rows = [tuple(row.values()) for row in result.to_pylist()]
     assert rows == [(0, 1, 0, 2**40, SMALL.digest), (2, 1, 2, 5, SMALL.digest)]
 
 
 def test_a_table_of_an_engine_is_read_as_a_file_is(load):
-    found = Tally.load(load(as_file([(0, 1, 2, 7), (0, 1, 2, 3), (-2, 0, 1, 5), (2, 0, 1, 1), (1, 1, 0, 0)])), SMALL)
-    assert groups_of(found) == {(0, 1, 2): 10, (2, 0, 1): 6}
-    assert len(found.rows()) == 2  # a group without rows is as if it were not there
+    result = Tally.load(load(as_file([(0, 1, 2, 7), (0, 1, 2, 3), (-2, 0, 1, 5), (2, 0, 1, 1), (1, 1, 0, 0)])), SMALL)
+    assert groups_of(result) == {(0, 1, 2): 10, (2, 0, 1): 6}
+    assert len(result.rows()) == 2  # a group without rows is as if it were not there
 
 
 def test_an_empty_part_is_a_part():
@@ -172,8 +172,8 @@ def test_an_empty_part_is_a_part():
 def test_whole_numbers_of_any_type_are_read(kind):
     made = as_file([(0, 1, 2, 7), (1, 0, 0, 3)])
     columns = [made[name].cast(kind) for name in made.column_names[:-1]]
-    found = Tally.load(into_duckdb(pa.table([*columns, made["schema"]], names=made.column_names)), SMALL)
-    assert groups_of(found) == {(0, 1, 2): 7, (1, 0, 0): 3}
+    result = Tally.load(into_duckdb(pa.table([*columns, made["schema"]], names=made.column_names)), SMALL)
+    assert groups_of(result) == {(0, 1, 2): 7, (1, 0, 0): 3}
 
 
 HOSTILE = {
@@ -324,8 +324,8 @@ def test_a_number_may_be_of_any_type_of_numbers(load, kind, stored):
     texts = [None if value is None else str(value) for value in values]
     x = pa.array(texts, pa.string()) if stored == pa.string() else pa.array(values, pa.float64()).cast(stored)
     rows = pa.table({"x": x, "y": pa.array([0.25 * (i % 5) for i in range(len(values))])})
-    found = run(load(rows), NUMBERS, {} if kind is None else {"x": kind})
-    assert groups_of(found) == groups_of(Tally.count(rows, "y", NUMBERS))
+    result = run(load(rows), NUMBERS, {} if kind is None else {"x": kind})
+    assert groups_of(result) == groups_of(Tally.count(rows, "y", NUMBERS))
 
 
 def test_values_that_memory_rejects_are_errors_when_a_tally_is_read(load):
@@ -340,14 +340,16 @@ def test_values_that_memory_rejects_are_errors_when_a_tally_is_read(load):
 @pytest.mark.parametrize("dialect", ["snowflake", "bigquery"])
 def test_queries_for_warehouses_are_parsed_and_count_in_duckdb(dialect):
     """Not a test on Snowflake or BigQuery: their SQL is parsed, and what it says in DuckDB's words is counted."""
-    schema = hr.Schema([one for one in SCHEMA.attributes if one[0] not in ("ward", "seen", "years")], SCHEMA.label)
+    schema = hr.Schema(
+        [attribute for attribute in SCHEMA.attributes if attribute[0] not in ("ward", "seen", "years")], SCHEMA.label
+    )
     rows = into_duckdb(table_of(500))
     text = tally_sql(schema, dialect, rows.get_name())
     assert "encode" not in tally_sql(SCHEMA, dialect, "t").lower()
     sqlglot.parse_one(tally_sql(SCHEMA, dialect, "t"), read=dialect)
     (told,) = sqlglot.transpile(text, read=dialect, write="duckdb")
-    found = Tally.load(rows.get_backend().sql(told), schema)
-    assert groups_of(found) == groups_of(Tally.count(table_of(500), "ill", schema))
+    result = Tally.load(rows.get_backend().sql(told), schema)
+    assert groups_of(result) == groups_of(Tally.count(table_of(500), "ill", schema))
 
 
 def test_the_name_of_the_table_stands_as_it_is_given():
@@ -370,8 +372,8 @@ def test_a_name_that_is_the_placeholder_is_left_alone():
     assert "FROM here AS" in text
     rows = pa.table({"rows_0": ["rows_1", '"rows_0"'] * 3, "y": [0, 1, 1] * 2})
     table = into_duckdb(rows)
-    found = Tally.load(table.get_backend().sql(text.replace("FROM here", f"FROM {table.get_name()}")), schema)
-    assert groups_of(found) == groups_of(Tally.count(rows, "y", schema))
+    result = Tally.load(table.get_backend().sql(text.replace("FROM here", f"FROM {table.get_name()}")), schema)
+    assert groups_of(result) == groups_of(Tally.count(rows, "y", schema))
 
 
 @pytest.mark.parametrize(

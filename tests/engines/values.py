@@ -191,33 +191,33 @@ ERRORS = {BOOLEAN: FOUND_BOOLEANS, NO_DATE: FOUND_NO_DATE, NO_NUMBER: FOUND_NO_N
 
 def in_memory(kind, values):
     """What is said of each value alone: its bin, or the error's text."""
-    found = []
+    result = []
     for i in range(len(values)):
         try:
             column = Column.from_arrow(values.slice(i, 1), "x")
             is_label = isinstance(kind, Label)
             bins = kind.encode(column) if is_label else bins_of_codes(kind, kind.codes(kind.prepared(column)), "x")
-            found.append(int(bins[0]))
+            result.append(int(bins[0]))
         except DomainError as error:
-            found.append(str(error))
-    return found
+            result.append(str(error))
+    return result
 
 
 def said_of(kind, codes):
     """The same for codes that an engine found."""
     import numpy as np
 
-    found = {}
+    result = {}
     for code in set(codes):
         try:
             if code in ERRORS:
                 raise DomainError(ERRORS[code], column="x")
-            one = np.array([code])
-            bins = kind.checked(one) if isinstance(kind, Label) else bins_of_codes(kind, one, "x")
-            found[code] = int(bins[0])
+            item = np.array([code])
+            bins = kind.checked(item) if isinstance(kind, Label) else bins_of_codes(kind, item, "x")
+            result[code] = int(bins[0])
         except DomainError as error:
-            found[code] = str(error).replace("column 'y'", "column 'x'")
-    return [found[code] for code in codes]
+            result[code] = str(error).replace("column 'y'", "column 'x'")
+    return [result[code] for code in codes]
 
 
 @cache

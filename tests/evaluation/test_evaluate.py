@@ -27,7 +27,7 @@ WARDS = {"ward": ["n", "s"]}
 
 
 def named(found, name):
-    (estimate,) = [one for one in found.estimates if one.name == name]
+    (estimate,) = [item for item in found.estimates if item.name == name]
     return estimate
 
 
@@ -39,28 +39,28 @@ def evaluate(learner, frame, **given):
 @pytest.mark.parametrize(("target", "family"), CLASSES)
 def test_class_counts_match_predict(target, family):
     learner, frame = fitted(target, family), rows(300, target)
-    found = evaluate(learner, frame, by="sex")
+    result = evaluate(learner, frame, by="sex")
     said, classes = learner.predict(frame), TARGETS[target].classes
     groups = {"f": frame.sex == "f", "m": frame.sex == "m", "missing": frame.sex.isna()}
-    assert found.groups == tuple(groups)
-    predicted = np.array([band.predicted for band in found.bands])
-    for inside, counts in zip(groups.values(), found.counts, strict=True):
+    assert result.groups == tuple(groups)
+    predicted = np.array([band.predicted for band in result.bands])
+    for inside, counts in zip(groups.values(), result.counts, strict=True):
         crossed = [[int(((frame.y == a) & (said == b) & inside).sum()) for b in classes] for a in classes]
         by_band = np.array(counts).reshape(len(classes), -1)
         assert [[int(line[predicted == b].sum()) for b in range(len(classes))] for line in by_band] == crossed
-    assert found.matrix.sum() == 300
-    assert found.accuracy.value == pytest.approx((said == frame.y).mean())
-    for one, value in zip(found.estimates[1:], classes, strict=False):
-        assert one.name == f"errors among true {value}"
-        assert one.value == pytest.approx((said != frame.y)[frame.y == value].mean())
-    value, share = found.baseline
+    assert result.matrix.sum() == 300
+    assert result.accuracy.value == pytest.approx((said == frame.y).mean())
+    for estimate, value in zip(result.estimates[1:], classes, strict=False):
+        assert estimate.name == f"errors among true {value}"
+        assert estimate.value == pytest.approx((said != frame.y)[frame.y == value].mean())
+    value, share = result.baseline
     assert (value, share.value) == (frame.y.mode()[0], pytest.approx(frame.y.value_counts(normalize=True).max()))
     if target == "order":
-        places = [pd.Series(one).map(classes.index).to_numpy() for one in (frame.y, said)]
-        assert named(found, "mean distance in classes").value == pytest.approx(np.abs(places[0] - places[1]).mean())
+        places = [pd.Series(estimate).map(classes.index).to_numpy() for estimate in (frame.y, said)]
+        assert named(result, "mean distance in classes").value == pytest.approx(np.abs(places[0] - places[1]).mean())
         costs = {a: {b: 3 * i + j for j, b in enumerate(classes)} for i, a in enumerate(classes)}
         paid = np.mean([costs[a][b] for a, b in zip(frame.y, said, strict=True)])
-        assert found.mean_cost(costs).value == pytest.approx(paid)
+        assert result.mean_cost(costs).value == pytest.approx(paid)
 
 
 @pytest.mark.parametrize(("target", "family"), NUMBER)
@@ -69,9 +69,9 @@ def test_the_error_of_every_row_is_in_its_bin(target, family):
     level_middle = np.floor(frame.y.clip(0, 19.999) / 2) * 2 + 1
     off = level_middle - learner.predict(frame)
     for row, error in zip(frame.index[:20], off, strict=False):
-        found = evaluate(learner, frame.loc[[row]])
-        (counts,) = found.counts
-        ends = found.errors[counts.index(1)]
+        result = evaluate(learner, frame.loc[[row]])
+        (counts,) = result.counts
+        ends = result.errors[counts.index(1)]
         assert sum(counts) == 1
         assert ends[0] - 1e-9 <= error <= ends[1] + 1e-9
 
@@ -79,9 +79,9 @@ def test_the_error_of_every_row_is_in_its_bin(target, family):
 @pytest.mark.parametrize(("target", "family"), NUMBER)
 def test_number_measures_match_the_rows_up_to_rounding(target, family):
     learner, frame = fitted(target, family), rows(2000, target)
-    found = evaluate(learner, frame, by=WARDS, epsilon=50)
+    result = evaluate(learner, frame, by=WARDS, epsilon=50)
     wards = frame.ward.map({"n": "n", "s": "s", "w": "outside"}).fillna("missing")
-    for group, estimates in {None: found.estimates, **found.by_group}.items():
+    for group, estimates in {None: result.estimates, **result.by_group}.items():
         inside = np.ones(2000, bool) if group is None else wards == group
         y = frame.y.clip(0, 20)[inside]
         off = y - learner.predict(frame)[inside]
@@ -91,14 +91,14 @@ def test_number_measures_match_the_rows_up_to_rounding(target, family):
             "true less predicted": (off.mean(), None),
             "R²": (1 - (off**2).mean() / y.var(ddof=0), 0),
         }
-        assert [one.name for one in estimates[:4]] == [*exact]
-        for one, (true, constant) in zip(estimates, exact.values(), strict=False):
-            assert one.on_rows[0] <= one.value <= one.on_rows[1]
-            assert one.of_others[0] <= one.on_rows[0] <= one.on_rows[1] <= one.of_others[1]
-            assert one.value == pytest.approx(true, abs=0.2)  # a level is 2 wide
-            assert (one.constant is None) == (constant is None)
+        assert [estimate.name for estimate in estimates[:4]] == [*exact]
+        for estimate, (true, constant) in zip(estimates, exact.values(), strict=False):
+            assert estimate.on_rows[0] <= estimate.value <= estimate.on_rows[1]
+            assert estimate.of_others[0] <= estimate.on_rows[0] <= estimate.on_rows[1] <= estimate.of_others[1]
+            assert estimate.value == pytest.approx(true, abs=0.2)  # a level is 2 wide
+            assert (estimate.constant is None) == (constant is None)
             if constant is not None:
-                assert one.constant.value == pytest.approx(constant, abs=0.2)
+                assert estimate.constant.value == pytest.approx(constant, abs=0.2)
 
 
 def test_clipped_errors_are_compared_with_constants_clipped_likewise():
@@ -106,35 +106,37 @@ def test_clipped_errors_are_compared_with_constants_clipped_likewise():
     frame = pd.DataFrame({"smoker": np.zeros(1000, dtype=int), "y": np.repeat([0.5, 15.5], [900, 100])})
     schema = hr.Schema({"smoker": hr.Boolean()}, hr.Number("y", 0, 16, levels=16))
     learner = hr.PrivateTreeRegressor(epsilon=50, schema=schema, max_depth=0, objective="absolute", random_state=0)
-    found = evaluate(learner.fit(frame[["smoker"]], frame["y"]), frame, epsilon=10)
-    absolute, squared, _, r_squared, clipped = found.estimates
+    result = evaluate(learner.fit(frame[["smoker"]], frame["y"]), frame, epsilon=10)
+    absolute, squared, _, r_squared, clipped = result.estimates
     assert absolute.value == pytest.approx(absolute.constant.value, rel=0.25)
     assert squared.value == pytest.approx(squared.constant.value, rel=0.15)
     assert r_squared.value == pytest.approx(0, abs=0.05)
     assert (clipped.name[:13], clipped.value) == ("errors beyond", pytest.approx(0.1))
-    assert "Larger errors are clipped in all measures" in str(found)
+    assert "Larger errors are clipped in all measures" in str(result)
 
 
 def test_probability_measures_match_the_rows_rounded_to_bands():
     learner, frame = fitted("classes", "scorecard"), rows(800, "classes")
-    found = evaluate(learner, frame, bands=100)
+    result = evaluate(learner, frame, bands=100)
     truth, scores = (frame.y == "yes").to_numpy(), learner.predict_proba(frame)[:, 1]
-    assert named(found, "AUROC").value == pytest.approx(roc_auc_score(truth, scores), abs=2e-3)
-    assert named(found, "log-loss").value == pytest.approx(log_loss(truth, scores), abs=2e-3)
-    assert named(found, "log-loss").constant.value == pytest.approx(log_loss(truth, np.full(800, truth.mean())))
-    calibration = named(found, "observed less predicted share of yes")
+    assert named(result, "AUROC").value == pytest.approx(roc_auc_score(truth, scores), abs=2e-3)
+    assert named(result, "log-loss").value == pytest.approx(log_loss(truth, scores), abs=2e-3)
+    assert named(result, "log-loss").constant.value == pytest.approx(log_loss(truth, np.full(800, truth.mean())))
+    calibration = named(result, "observed less predicted share of yes")
     assert calibration.value == pytest.approx(truth.mean() - scores.mean(), abs=2e-3)
     for number in (1, 4, 10):
-        found = evaluate(learner, frame, bands=number)
-        assert len(found.bands) <= max(number, 2) + 1
-        assert found.accuracy.value == pytest.approx((learner.predict(frame) == frame.y).mean())
+        result = evaluate(learner, frame, bands=number)
+        assert len(result.bands) <= max(number, 2) + 1
+        assert result.accuracy.value == pytest.approx((learner.predict(frame) == frame.y).mean())
         places = [
-            [band.low - 1e-9 <= score <= band.high + 1e-9 for band in found.bands].index(True) for score in scores
+            [band.low - 1e-9 <= score <= band.high + 1e-9 for band in result.bands].index(True) for score in scores
         ]
-        middles = np.array([band.probabilities[1] for band in found.bands])[places]
-        assert np.bincount(places, minlength=len(found.bands)).tolist() == [count for _, count, _ in found.reliability]
-        assert named(found, "log-loss").value == pytest.approx(log_loss(truth, middles))
-        assert named(found, "AUROC").value == pytest.approx(roc_auc_score(truth, middles))
+        middles = np.array([band.probabilities[1] for band in result.bands])[places]
+        assert np.bincount(places, minlength=len(result.bands)).tolist() == [
+            count for _, count, _ in result.reliability
+        ]
+        assert named(result, "log-loss").value == pytest.approx(log_loss(truth, middles))
+        assert named(result, "AUROC").value == pytest.approx(roc_auc_score(truth, middles))
 
 
 def test_the_mean_cost_uses_the_costs_of_the_fit_or_argument():
@@ -156,7 +158,7 @@ def test_the_mean_cost_uses_the_costs_of_the_fit_or_argument():
     expected = [costs[true].get(said, 0) for true, said in zip(frame.y, learner.predict(frame), strict=True)]
     assert cost(costs=costs).value == pytest.approx(np.mean(expected))
     without = evaluate(fitted("classes", "tree"), frame)
-    assert not any(one.name == "mean cost" for one in without.estimates)
+    assert not any(estimate.name == "mean cost" for estimate in without.estimates)
     huge = evaluate(learner, frame, costs={"no": {"yes": 2e300}, "yes": {"no": 7e300, "yes": 1e300}})
     assert huge.estimates[3].value == pytest.approx(1e300 * cost(costs=costs).value)
     assert huge.estimates[3].on_rows == pytest.approx(np.array(cost(costs=costs).on_rows) * 1e300)
@@ -165,9 +167,9 @@ def test_the_mean_cost_uses_the_costs_of_the_fit_or_argument():
 
 def test_a_list_of_groups_has_the_rest_and_the_missing_beside_it():
     frame = rows(200, "classes")
-    found = evaluate(fitted("classes", "tree"), frame, by=WARDS)
+    result = evaluate(fitted("classes", "tree"), frame, by=WARDS)
     named = frame.ward.map({"n": "n", "s": "s", "w": "outside"}).fillna("missing").value_counts()
-    assert {group: sum(counts) for group, counts in zip(found.groups, found.counts, strict=True)} == dict(named)
+    assert {group: sum(counts) for group, counts in zip(result.groups, result.counts, strict=True)} == dict(named)
 
 
 def test_arrays_labels_in_a_frame_and_tallies_count_the_same():
@@ -185,22 +187,22 @@ def test_arrays_labels_in_a_frame_and_tallies_count_the_same():
 def test_a_model_of_one_class_uses_no_column():
     frame = rows(50, "classes")
     learner = hr.PrivateTreeClassifier(1, schema=hr.Schema(ATTRIBUTES, TARGETS["classes"]), max_depth=0, random_state=0)
-    found = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame)
-    assert found.verdict not in ("better", "worse")
-    assert sorted(found.matrix.sum(axis=0)) == [0, 50]
+    result = evaluate(learner.fit(frame.drop(columns="y"), frame["y"]), frame)
+    assert result.verdict not in ("better", "worse")
+    assert sorted(result.matrix.sum(axis=0)) == [0, 50]
 
 
 def test_a_row_changes_one_count_and_the_charge_is_epsilon():
     frame, source = rows(80, "order"), NoNoise()
     learner, budget = fitted("order", "list"), hr.Budget(1)
     for size in (80, 79):
-        found = evaluate(learner, frame[:size], epsilon="1/10", budget=budget, by="sex", random_state=source)
-    (one, larger), (other, smaller) = source.asked
-    assert one == other == DiscreteLaplace(Fraction(1, 10))
+        result = evaluate(learner, frame[:size], epsilon="1/10", budget=budget, by="sex", random_state=source)
+    (item, larger), (other, smaller) = source.asked
+    assert item == other == DiscreteLaplace(Fraction(1, 10))
     assert np.abs(larger - smaller).sum() == 1
     assert budget.spent == Fraction(1, 5)
-    assert found.privacy.epsilon == Fraction(1, 10)
-    assert found.scale == 10
+    assert result.privacy.epsilon == Fraction(1, 10)
+    assert result.scale == 10
 
 
 def test_a_row_changes_one_count_of_each_number_histogram():
@@ -208,30 +210,30 @@ def test_a_row_changes_one_count_of_each_number_histogram():
     for accounting in ({}, {"delta": 1e-6, "accounting": "zcdp"}):
         budget = hr.Budget(1, **accounting)
         for size in (80, 79):
-            found = evaluate(
+            result = evaluate(
                 fitted("number", "tree"), frame[:size], epsilon="1/2", budget=budget, by="sex", random_state=source
             )
         (first, large), (second, numbers), (_, small), (_, fewer) = source.asked[-4:]
         assert (first, second) == (DiscreteLaplace(Fraction(1, 3)), DiscreteLaplace(Fraction(1, 6)))
         assert [np.abs(large - small).sum(), np.abs(numbers - fewer).sum()] == [1, 1]
-        assert found.privacy.epsilon == Fraction(1, 2)
+        assert result.privacy.epsilon == Fraction(1, 2)
         assert [charge.epsilon for charge in budget.charges] == [Fraction(1, 2)] * 2
-        assert (found.scale, found._scale(-1)) == (3, 6)
+        assert (result.scale, result._scale(-1)) == (3, 6)
 
 
 def test_both_histograms_of_a_unit_cost_epsilon_together():
     frame, source, budget = rows(90, "number").assign(who=np.arange(90) // 3), NoNoise(), hr.Budget(1)
     schema = hr.Schema(ATTRIBUTES, TARGETS["number"], unit=hr.Unit("who", 2))
     given = {"schema": schema, "epsilon": "1/2", "budget": budget, "random_state": source}
-    found = evaluate(fitted("number", "tree"), frame, **given)
+    result = evaluate(fitted("number", "tree"), frame, **given)
     assert [(mechanism, rows.sum()) for mechanism, rows in source.asked] == [
         (DiscreteLaplace(Fraction(1, 6)), 60),
         (DiscreteLaplace(Fraction(1, 12)), 60),
     ]
-    assert [charge.epsilon for charge in found.privacy.charges] == [Fraction(1, 3), Fraction(1, 6)]
+    assert [charge.epsilon for charge in result.privacy.charges] == [Fraction(1, 3), Fraction(1, 6)]
     assert budget.spent == Fraction(1, 2)
-    assert (found.scale, found._scale(-1)) == (6, 12)
-    assert all(one.of_others is None for one in found.estimates)
+    assert (result.scale, result._scale(-1)) == (6, 12)
+    assert all(estimate.of_others is None for estimate in result.estimates)
 
 
 def test_probabilities_that_are_rounded_in_a_file_are_evaluated():
@@ -239,8 +241,8 @@ def test_probabilities_that_are_rounded_in_a_file_are_evaluated():
     leaf = Leaf(label="low", probabilities=(0.3334, 0.3333, 0.3333))
     tree = Tree(schema, leaf, hr.privacy.PrivacyCard.none("example", software="hedgerow"))
     budget = hr.Budget(1)
-    found = evaluate(tree, frame, budget=budget)
-    assert sum(found.bands[0].probabilities) == pytest.approx(1)
+    result = evaluate(tree, frame, budget=budget)
+    assert sum(result.bands[0].probabilities) == pytest.approx(1)
     assert budget.spent == 1
 
 
@@ -249,12 +251,12 @@ def test_units_have_max_rows_and_proportionally_larger_noise():
     frame["who"] = np.arange(90) // 3
     schema = hr.Schema(ATTRIBUTES, TARGETS["classes"], unit=hr.Unit("who", 2))
     given = {"schema": schema, "epsilon": "1/2", "budget": budget, "random_state": source}
-    found = evaluate(fitted("classes", "tree"), frame, **given)
-    assert found.matrix.sum() == 60
+    result = evaluate(fitted("classes", "tree"), frame, **given)
+    assert result.matrix.sum() == 60
     assert source.asked[0][0] == DiscreteLaplace(Fraction(1, 4))
-    assert (found.scale, found.privacy.unit, budget.spent) == (4, hr.Unit("who", 2), Fraction(1, 2))
-    assert all(one.of_others is None for one in found.estimates)
-    assert "noise and sampling" not in str(found)
+    assert (result.scale, result.privacy.unit, budget.spent) == (4, hr.Unit("who", 2), Fraction(1, 2))
+    assert all(estimate.of_others is None for estimate in result.estimates)
+    assert "noise and sampling" not in str(result)
     with pytest.raises(DomainError, match="who"):
         evaluate(fitted("classes", "tree"), frame.drop(columns="who"), **given)
     assert budget.spent == Fraction(1, 2)
@@ -352,9 +354,9 @@ def test_the_card_notes_that_the_model_is_not_included():
 def test_the_card_has_the_charge_of_learned_group_bins():
     frame, label, source = rows(300, "classes"), TARGETS["classes"], {"epsilon": Fraction(1, 2), "bins": 3}
     declared = hr.Schema({"age": hr.Integer(18, 90), "smoker": hr.Boolean()}, label)
-    one, other = (hr.Schema.learn(part, declared, **source) for part in (frame[:150], frame[150:]))
-    assert one.charges == other.charges  # equal, and of other rows
-    known = hr.Schema({"smoker": hr.Boolean()}, label, one.charges)
+    item, other = (hr.Schema.learn(part, declared, **source) for part in (frame[:150], frame[150:]))
+    assert item.charges == other.charges  # equal, and of other rows
+    known = hr.Schema({"smoker": hr.Boolean()}, label, item.charges)
     learner = hr.PrivateTreeClassifier(1, schema=known, max_depth=1).fit(frame[["smoker"]], frame["y"])
 
     def card(schema, by):
@@ -391,7 +393,7 @@ def test_the_card_has_the_charge_of_cut_points(tmp_path):
 
 def test_a_saved_evaluation_is_loaded_unchanged(tmp_path):
     for target, family in CASES:
-        found = evaluate(fitted(target, family), rows(60, target), by=WARDS, random_state=None)
-        found.save(tmp_path / "found.json")
-        assert Evaluation.load(tmp_path / "found.json") == found
+        result = evaluate(fitted(target, family), rows(60, target), by=WARDS, random_state=None)
+        result.save(tmp_path / "found.json")
+        assert Evaluation.load(tmp_path / "found.json") == result
         (tmp_path / "found.json").unlink()

@@ -89,9 +89,9 @@ def test_many_constants_are_compared_at_the_stated_confidence():
     tied = replace(PLAIN, target=label, bands=tuple(map(ScoreBand, range(10))), counts=((100,) * 100,) * 2)
     for _ in range(400):
         counts = 100 + rng.geometric(-np.expm1(-0.1), (2, 100)) - rng.geometric(-np.expm1(-0.1), (2, 100))
-        found = replace(tied, counts=tuple(map(tuple, counts.tolist())))
-        wrong += found.verdict != "too noisy to say"
-        low, high = found.baseline[1].on_rows
+        result = replace(tied, counts=tuple(map(tuple, counts.tolist())))
+        wrong += result.verdict != "too noisy to say"
+        low, high = result.baseline[1].on_rows
         missed += not low <= 0.1 <= high
     assert wrong <= 25
     assert missed <= 25
@@ -105,7 +105,7 @@ def test_of_a_number_there_is_no_matrix():
 
 def test_records_and_html():
     records = PLAIN.records()
-    assert [one["group"] for one in records] == ["all rows"] * 3 + ["f"] * 3 + ["m"] * 3
+    assert [record["group"] for record in records] == ["all rows"] * 3 + ["f"] * 3 + ["m"] * 3
     assert set(records[0]) == {"group", "id", "name", "value", "on_rows", "of_others", "says_something", "constant"}
     hostile = replace(PLAIN, groups=("<script>", "m"))
     assert "<script>" not in hostile._repr_html_()
@@ -146,10 +146,12 @@ def test_a_file_that_was_edited_is_refused():
 
 @pytest.mark.parametrize(("name", "expected"), [("classes", PLAIN), ("number", NUMBER)])
 def test_files_of_the_last_release_are_read(name, expected):
-    found = Evaluation.load(FILES / f"{name}-0.2.0.json")
-    assert found == expected
-    assert [one.name for one in found.estimates][:1] == ["accuracy" if name == "classes" else "mean absolute error"]
-    assert found.to_json() == (FILES / f"{name}-0.2.0.json").read_text("utf-8")
+    result = Evaluation.load(FILES / f"{name}-0.2.0.json")
+    assert result == expected
+    assert [estimate.name for estimate in result.estimates][:1] == [
+        "accuracy" if name == "classes" else "mean absolute error"
+    ]
+    assert result.to_json() == (FILES / f"{name}-0.2.0.json").read_text("utf-8")
 
 
 def test_the_verdict_is_by_costs_if_there_are_costs():
@@ -164,16 +166,16 @@ def test_the_verdict_is_by_costs_if_there_are_costs():
 def test_a_reliability_diagram_is_drawn_for_probabilities_of_two_classes():
     pytest.importorskip("matplotlib")
     bands = ScoreBand(0, 0.0, 0.3, (0.8, 0.2)), ScoreBand(0, 0.3, 0.5, (0.6, 0.4)), ScoreBand(1, 0.5, 1.0, (0.3, 0.7))
-    found = replace(PLAIN, counts=((700, 300, 100, 200, 180, 250),), by=None, groups=("all rows",), bands=bands)
-    assert [count for _, count, _ in found.reliability] == [900, 480, 350]
-    assert found.reliability[0][2].value == pytest.approx(200 / 900)
-    points = found.plot().containers[0].lines[0].get_xydata()
+    result = replace(PLAIN, counts=((700, 300, 100, 200, 180, 250),), by=None, groups=("all rows",), bands=bands)
+    assert [count for _, count, _ in result.reliability] == [900, 480, 350]
+    assert result.reliability[0][2].value == pytest.approx(200 / 900)
+    points = result.plot().containers[0].lines[0].get_xydata()
     assert points == pytest.approx(np.array([[0.2, 200 / 900], [0.4, 180 / 480], [0.7, 250 / 350]]))
-    assert "<svg" in found._repr_html_()
-    assert "score band: P(yes)" in str(found)
-    assert "\n0.0 to 30.0 %  " in str(found)
-    of_a_leaf = replace(found, bands=(bands[0], replace(bands[1], low=0.4, high=0.4), bands[2]))
+    assert "<svg" in result._repr_html_()
+    assert "score band: P(yes)" in str(result)
+    assert "\n0.0 to 30.0 %  " in str(result)
+    of_a_leaf = replace(result, bands=(bands[0], replace(bands[1], low=0.4, high=0.4), bands[2]))
     assert "\n40.0 %  " in str(of_a_leaf)
-    assert Evaluation.from_json(found.to_json()) == found
+    assert Evaluation.from_json(result.to_json()) == result
     with pytest.raises(TypeError, match="two classes"):
         PLAIN.plot()

@@ -158,9 +158,9 @@ def test_the_largest_of_many_shares_has_the_stated_confidence(scale):
         counts = NoisyCounts(noisy(rows, scale, rng), CountNoise(scale))
         largest = np.arange(10) == counts.own.argmax()
         truths = rows[largest].sum() / 1000, 0.1
-        for found, choices in ((missed, 10), (alone, 1)):
+        for result, choices in ((missed, 10), (alone, 1)):
             intervals = counts.mean_intervals(largest.astype(float), choices)
-            found += [not low <= truth <= high for truth, (low, high) in zip(truths, intervals, strict=True)]
+            result += [not low <= truth <= high for truth, (low, high) in zip(truths, intervals, strict=True)]
     assert (missed <= most(MISSES)).all()
     assert (alone > most(MISSES)).any()
 
@@ -213,4 +213,4 @@ def test_a_sign_is_wrong_in_no_more_cases_than_stated():
     signs = [NoisyCounts(noisy(rows, 4.0, rng), CountNoise(4.0)).sign(values) for _ in range(4 * RUNS)]
     assert np.count_nonzero(signs) <= int(binom.isf(ALARM, 4 * RUNS, MISSES))
     assert NoisyCounts(rows, CountNoise(0.0)).sign(values) == 0
-    assert [NoisyCounts(rows + np.array([one, 0, 0, 0]), CountNoise(0.0)).sign(values) for one in (-1, 1)] == [-1, 1]
+    assert [NoisyCounts(rows + np.array([item, 0, 0, 0]), CountNoise(0.0)).sign(values) for item in (-1, 1)] == [-1, 1]

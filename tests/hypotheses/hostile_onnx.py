@@ -33,10 +33,10 @@ def unused_function():
 
 
 def external(made):
-    one = made.graph.initializer[0]
-    one.data_location = T.EXTERNAL
-    one.external_data.add(key="location", value="/etc/passwd")
-    one.ClearField("raw_data")
+    item = made.graph.initializer[0]
+    item.data_location = T.EXTERNAL
+    item.external_data.add(key="location", value="/etc/passwd")
+    item.ClearField("raw_data")
 
 
 def external_quietly(made):
@@ -47,9 +47,9 @@ def set_(path, found):
     """Return a change that sets an entry of the first constant."""
 
     def change(made):
-        one = made.graph.initializer[0]
-        one.ClearField(path)
-        getattr(one, path).extend(found) if isinstance(found, list) else setattr(one, path, found)
+        item = made.graph.initializer[0]
+        item.ClearField(path)
+        getattr(item, path).extend(found) if isinstance(found, list) else setattr(item, path, found)
 
     return change
 

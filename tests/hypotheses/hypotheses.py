@@ -65,9 +65,9 @@ def inputs(data):
 def read(model, data, classes=(0, 1)):
     """Return what a model is read as, as a function of the rows."""
     public, columns = inputs(data)
-    found = read_classifier(model, public, classes)
-    assert found is not None
-    return lambda rows=slice(None): found([column[rows] for column in columns], len(range(len(data))[rows]))
+    result = read_classifier(model, public, classes)
+    assert result is not None
+    return lambda rows=slice(None): result([column[rows] for column in columns], len(range(len(data))[rows]))
 
 
 SCHEMA = Schema(

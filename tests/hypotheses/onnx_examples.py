@@ -46,8 +46,8 @@ def text_of(made):
 def predicted(made, data, classes=(0, 1)):
     """Return the class of each row, as the service reads the file."""
     public, columns = inputs(data)
-    found = read_classifier(read_onnx(text_of(made)), public, classes)
-    return found(columns, len(data))
+    result = read_classifier(read_onnx(text_of(made)), public, classes)
+    return result(columns, len(data))
 
 
 def evaluated(made, data):
@@ -56,7 +56,7 @@ def evaluated(made, data):
 
     table = Table.of(data)
     evaluator, rows = ReferenceEvaluator(made), []
-    kinds = {one.name: one.type.tensor_type.elem_type for one in made.graph.input}
+    kinds = {item.name: item.type.tensor_type.elem_type for item in made.graph.input}
     for i in range(len(table)):
         if list(kinds) == ["x"]:
             taken = {"x": np.asarray(data)[i : i + 1].astype(helper.tensor_dtype_to_np_dtype(kinds["x"]))}

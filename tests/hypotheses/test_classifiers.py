@@ -36,15 +36,15 @@ def test_only_missing_values_go_right_of_an_infinite_threshold():
 def test_a_missing_number_that_a_classifier_does_not_take_has_no_class():
     model = ridge().fit(X, Y)
     rows = np.where(np.arange(N)[:, None] == 3, np.nan, X)
-    found = read(model, rows)()
-    assert found[3] == -1
-    assert np.delete(found, 3).tolist() == model.predict(np.delete(rows, 3, axis=0)).tolist()
+    result = read(model, rows)()
+    assert result[3] == -1
+    assert np.delete(result, 3).tolist() == model.predict(np.delete(rows, 3, axis=0)).tolist()
 
 
 def test_numbers_too_large_have_no_class_and_change_no_other_row():
     model = ridge().fit(X, Y)
     rows = X.copy()
     rows[5, 2], rows[9, 1] = 1e300, -1e300
-    found = read(model, rows)()
-    assert found[[5, 9]].tolist() == [-1, -1]
-    assert np.delete(found, [5, 9]).tolist() == np.delete(model.predict(X), [5, 9]).tolist()
+    result = read(model, rows)()
+    assert result[[5, 9]].tolist() == [-1, -1]
+    assert np.delete(result, [5, 9]).tolist() == np.delete(model.predict(X), [5, 9]).tolist()

@@ -56,8 +56,8 @@ def test_values_are_dropped_after_last_use_and_unused_ones_not_computed():
 
 
 def test_a_constant_score_is_that_of_every_row():
-    found = read(GraphClassifier(ALL, (Step(ConstantRow(np.array([[0.0, 1.0]])), (), 2),), None), X)()
-    assert found.tolist() == [1] * len(X)
+    result = read(GraphClassifier(ALL, (Step(ConstantRow(np.array([[0.0, 1.0]])), (), 2),), None), X)()
+    assert result.tolist() == [1] * len(X)
 
 
 @pytest.mark.parametrize(

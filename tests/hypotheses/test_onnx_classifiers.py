@@ -20,11 +20,11 @@ def linear(given, gives="y p", **more):
 @pytest.mark.parametrize("given", [ONE, TWO])
 def test_a_label_is_that_of_the_largest_score(given, done):
     made = linear(given, classlabels_ints=[0, 1], post_transform=done)
-    found = predicted(made, X).tolist()
+    result = predicted(made, X).tolist()
     scores = X @ np.array(given["coefficients"]).reshape(-1, 3).T + given["intercepts"]
-    assert found == ((scores[:, 0] > 0) if given is ONE else scores.argmax(axis=1)).astype(int).tolist()
+    assert result == ((scores[:, 0] > 0) if given is ONE else scores.argmax(axis=1)).astype(int).tolist()
     if given is TWO:
-        assert found == [int(row[0]) for row in evaluated(made, X)]
+        assert result == [int(row[0]) for row in evaluated(made, X)]
 
 
 def test_labels_are_classes_in_their_own_order():
@@ -62,7 +62,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_classifier_is_refused(name):
     given = {**TWO, "classlabels_ints": [0, 1], **REFUSED[name]}
-    given = {key: found for key, found in given.items() if found != []}
+    given = {key: result for key, result in given.items() if result != []}
     with pytest.raises(HypothesisError, match=r"LinearClassifier|finite"):
         read_onnx(text_of(model([node("LinearClassifier", ["x"], ["y", "p"], **given)], gives="y p")))
 

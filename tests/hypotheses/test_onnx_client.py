@@ -62,11 +62,11 @@ def test_expril_learns_the_same_from_a_service_as_in_memory(curator, make):
     inside = hr.Oracle(ROWS, LABELS, hr.Budget(20), 3, classes=SCHEMA.classes, random_state=Exact())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        learned = [hr.ExprilClassifier(make(), queries=3).fit(SOURCE, oracle=one) for one in (outside, inside)]
+        learned = [hr.ExprilClassifier(make(), queries=3).fit(SOURCE, oracle=item) for item in (outside, inside)]
     assert len(learned[0].history_) == 3
-    assert np.array_equal(*(one.predict_proba(SOURCE) for one in learned))
+    assert np.array_equal(*(item.predict_proba(SOURCE) for item in learned))
     assert outside.privacy.epsilon == 20
-    counts = [one.error_marginals(BY, learned[0]) for one in (curator.oracle(1, epsilon=1), fresh())]
+    counts = [item.error_marginals(BY, learned[0]) for item in (curator.oracle(1, epsilon=1), fresh())]
     assert np.array_equal(counts[0].wrong, counts[1].wrong)
     assert np.array_equal(counts[0].right, counts[1].right)
     assert counts[0].wrong.sum() > 0

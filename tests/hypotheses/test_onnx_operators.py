@@ -32,7 +32,7 @@ def chain(*steps):
     nodes, last = [], "x"
     for i, (operator, inputs, attributes) in enumerate(steps):
         name = "y" if i == len(steps) - 1 else f"v{i}"
-        nodes.append(node(operator, [last if one == "_" else one for one in inputs.split()], [name], **attributes))
+        nodes.append(node(operator, [last if item == "_" else item for item in inputs.split()], [name], **attributes))
         last = name
     return nodes
 
@@ -269,9 +269,9 @@ def test_text_is_replaced_where_it_is_missing_only():
 
 def test_every_operator_is_tested():
     used = {
-        f"{one.domain}.{one.op_type}".lstrip(".")
+        f"{item.domain}.{item.op_type}".lstrip(".")
         for nodes in [*SCORED.values(), *OF_GAPS.values(), *OF_TEXT.values()]
-        for one in nodes
+        for item in nodes
     }
     assert set(READERS) - used == {"Constant"}
 

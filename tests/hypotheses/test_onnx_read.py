@@ -149,8 +149,8 @@ def test_a_map_of_scores_has_the_labels():
 def test_an_input_may_be_the_score():
     made = model([node("Identity", ["x"], ["y"])], takes=[value("x", T.DOUBLE, (None, 1))])
     assert predicted(made, X[:, :1]).tolist() == (X[:, 0] > 0).astype(int).tolist()
-    found = predicted(model([node("Identity", ["x"], ["y"])]), X, (0, 1, 2))
-    assert found.tolist() == X.argmax(axis=1).tolist()
+    result = predicted(model([node("Identity", ["x"], ["y"])]), X, (0, 1, 2))
+    assert result.tolist() == X.argmax(axis=1).tolist()
 
 
 def test_old_files_name_constants_among_the_inputs():
@@ -162,10 +162,10 @@ def test_constants_are_read_however_they_are_stored():
     expected = predicted(model([node("MatMul", ["x", "w"], ["y"])], constants={"w": W.astype(float)}), X)
     for kind, name in ((T.FLOAT, "float_data"), (T.DOUBLE, "double_data")):
         made = model([node("MatMul", ["x", "w"], ["y"])], constants={"w": W})
-        one = made.graph.initializer[0]
-        one.data_type = kind
-        one.ClearField("raw_data")
-        getattr(one, name).extend(W.ravel().tolist())
+        item = made.graph.initializer[0]
+        item.data_type = kind
+        item.ClearField("raw_data")
+        getattr(item, name).extend(W.ravel().tolist())
         assert predicted(made, X).tolist() == expected.tolist()
 
 
@@ -184,9 +184,9 @@ def test_columns_that_do_not_fit_are_refused_in_words():
 
 def test_what_is_read_knows_no_column_of_the_table():
     public, _ = inputs(X)
-    found = read_onnx(text_of(model([node("MatMul", ["x", "w"], ["y"])], constants={"w": W.astype(float)})))
-    assert [one.name for one in found.inputs] == ["x"]
-    assert found.bound(public.names, public.kinds, (0, 1)).codes == (0, 1)
+    result = read_onnx(text_of(model([node("MatMul", ["x", "w"], ["y"])], constants={"w": W.astype(float)})))
+    assert [item.name for item in result.inputs] == ["x"]
+    assert result.bound(public.names, public.kinds, (0, 1)).codes == (0, 1)
 
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch):

@@ -55,8 +55,8 @@ def slow(row, changes):
                 else holds[given["nodes_modes"][place]](number, given["nodes_values"][place])
             )
             at = given["nodes_truenodeids" if true else "nodes_falsenodeids"][place]
-        for i, one in enumerate(zip(given["class_treeids"], given["class_nodeids"], strict=True)):
-            if one == (tree, at):
+        for i, item in enumerate(zip(given["class_treeids"], given["class_nodeids"], strict=True)):
+            if item == (tree, at):
                 scores[given["class_ids"][i]] += given["class_weights"][i]
     return int(scores[1] > scores[0])
 
@@ -82,7 +82,7 @@ def test_trees_with_scikit_learns_shape_match_the_packages_results():
 
 def test_thresholds_and_weights_may_be_tensors():
     changes = {"nodes_values": None, "class_weights": None}
-    given = {name: found for name, found in NODES.items() if name not in changes}
+    given = {name: result for name, result in NODES.items() if name not in changes}
     doubles = {f"{name}_as_tensor": tensor(np.array(NODES[name]), name) for name in changes}
     made = model([node("TreeEnsembleClassifier", ["x"], ["y", "p"], domain=ML, **given, **doubles)], gives="y p")
     assert predicted(made, X).tolist() == predicted(ensemble(), X).tolist()
@@ -142,8 +142,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_tree_is_refused(name):
-    changes = {key: found for key, found in REFUSED[name].items() if found != []}
-    given = {key: found for key, found in NODES.items() if key not in REFUSED[name]} | changes
+    changes = {key: result for key, result in REFUSED[name].items() if result != []}
+    given = {key: result for key, result in NODES.items() if key not in REFUSED[name]} | changes
     made = model([node("TreeEnsembleClassifier", ["x"], ["y", "p"], domain=ML, **given)], gives="y p")
     with pytest.raises(HypothesisError, match=r"tree|finite|operations"):
         read_onnx(text_of(made))

@@ -30,8 +30,8 @@ def test_a_large_forest_is_taken_in_time():
 def test_lists_of_numbers_are_passed_over_as_they_are_written():
     made = node("Squeeze", ["x"], ["y"], axes=[0, 1, -1, 2**62, 127, 128])
     floats = node("Scaler", ["x"], ["y"], domain=ML, scale=[float(i) for i in range(300)])
-    for one in (made, floats):
-        check_parts(model([one]).SerializeToString(), GRAPH)
+    for item in (made, floats):
+        check_parts(model([item]).SerializeToString(), GRAPH)
     truncated = model([made]).SerializeToString()
     for end in range(1, len(truncated)):
         parsed = onnx.ModelProto()

@@ -78,12 +78,12 @@ def in_the_runtime(file, data):
 
 def check(model, rows):
     """Check that the file's classes are those of an oracle in this process, for all rows, and each row by itself."""
-    file, found = sent(model, rows)
-    expected, got = read(model, rows)(), read(found, rows)
+    file, result = sent(model, rows)
+    expected, got = read(model, rows)(), read(result, rows)
     assert got().tolist() == expected.tolist()
     assert {0, 1} <= set(expected.tolist())
     shuffled = np.random.default_rng(1).permutation(len(rows))
-    assert read(found, rows.iloc[shuffled] if isinstance(rows, pd.DataFrame) else rows[shuffled])().tolist() == (
+    assert read(result, rows.iloc[shuffled] if isinstance(rows, pd.DataFrame) else rows[shuffled])().tolist() == (
         expected[shuffled].tolist()
     )
     assert [got(slice(i, i + 1))[0] for i in range(0, len(rows), 40)] == expected[::40].tolist()
@@ -132,8 +132,8 @@ def test_missing_words_are_what_they_are_filled_with(fill, categories):
 def test_classes_are_the_targets_in_any_order(classes):
     y = (np.arange(400) * 7 % len(classes) + (X[:400, 0] > 0)) % len(classes)
     model = RandomForestClassifier(5, random_state=0).fit(X[:400], np.array(classes)[y])
-    file, found = sent(model, X, classes)
-    assert read(found, X, classes)().tolist() == read(model, X, classes)().tolist()
+    file, result = sent(model, X, classes)
+    assert read(result, X, classes)().tolist() == read(model, X, classes)().tolist()
     assert in_the_runtime(file, X).tolist() == model.predict(X).tolist()
 
 

@@ -59,9 +59,9 @@ SLOW = {
 def test_a_function_is_that_of_each_number(name):
     n_values = SLOW[name].__code__.co_argcount if hasattr(SLOW[name], "__code__") else 1
     grid = np.array(np.meshgrid(*[NUMBERS] * n_values)).reshape(n_values, -1)
-    found = Elementwise(name)(*(row[:, None] for row in grid))[:, 0]
-    expected = np.array([SLOW[name](*map(float, one)) for one in grid.T])
-    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-300)
+    result = Elementwise(name)(*(row[:, None] for row in grid))[:, 0]
+    expected = np.array([SLOW[name](*map(float, item)) for item in grid.T])
+    np.testing.assert_allclose(result, expected, rtol=1e-14, atol=1e-300)
 
 
 def test_a_function_of_others_is_refused():
@@ -104,8 +104,8 @@ def test_sums_shares_and_places_are_those_of_the_numbers():
 @pytest.mark.parametrize("number", [NAN, math.inf, 1e100])
 def test_a_row_with_a_number_that_is_missing_or_too_large_has_no_product(number):
     rows = np.array([[1.0, number], [1.0, 1.0]])
-    found = Affine(np.zeros((2, 3)), np.zeros(3))(rows)
-    assert np.isnan(found).tolist() == [[True] * 3, [False] * 3]
+    result = Affine(np.zeros((2, 3)), np.zeros(3))(rows)
+    assert np.isnan(result).tolist() == [[True] * 3, [False] * 3]
 
 
 def test_text_is_compared_and_filled_as_columns_are():

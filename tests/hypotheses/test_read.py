@@ -15,9 +15,9 @@ from tests.hypotheses.hypotheses import FRAME, ROWS, RULES, SCHEMA, read
 
 def test_a_row_that_a_models_schema_refuses_has_no_class():
     model = hr.models.RuleList(SCHEMA, RULES, hr.privacy.PrivacyCard.none("example", software="test"))
-    found = read(model, ROWS, ("no", "yes"))()
-    assert found.tolist() == [1, 1, 0, -1, -1, 1, -1, 1]
-    for i, code in enumerate(found):
+    result = read(model, ROWS, ("no", "yes"))()
+    assert result.tolist() == [1, 1, 0, -1, -1, 1, -1, 1]
+    for i, code in enumerate(result):
         if code >= 0:
             assert model.predict(ROWS[i : i + 1])[0] == ("no", "yes")[code]
         else:
@@ -36,8 +36,8 @@ def test_a_row_that_a_models_schema_refuses_has_no_class():
 def test_hedgerows_estimators_are_read_as_their_models(make, options):
     data = hr.datasets.load("breast_cancer")
     fitted = make(epsilon=4.0, schema=data.schema, **options).fit(data.frame, data.labels)
-    found = read(fitted, data.frame, data.schema.classes)()
-    assert found.tolist() == codes_of(fitted.predict(data.frame), data.schema.classes, len(data.frame)).tolist()
+    result = read(fitted, data.frame, data.schema.classes)()
+    assert result.tolist() == codes_of(fitted.predict(data.frame), data.schema.classes, len(data.frame)).tolist()
 
 
 @pytest.mark.parametrize("make", [hr.MarginalLogisticClassifier, hr.ExprilClassifier])
@@ -46,8 +46,8 @@ def test_marginal_learners_can_be_asked_about(make):
     oracle = hr.Oracle(data.frame, data.labels, hr.Budget(9), 3, classes=data.schema.classes)
     options = {"estimator": DecisionTreeClassifier(max_depth=3), "queries": 1} if make is hr.ExprilClassifier else {}
     fitted = make(**options).fit(data.frame[:200], oracle=oracle)
-    found = read(fitted, data.frame, data.schema.classes)()
-    assert found.tolist() == codes_of(fitted.predict(data.frame), data.schema.classes, len(data.frame)).tolist()
+    result = read(fitted, data.frame, data.schema.classes)()
+    assert result.tolist() == codes_of(fitted.predict(data.frame), data.schema.classes, len(data.frame)).tolist()
 
 
 def test_a_row_that_a_scorecards_schema_refuses_has_no_class():
@@ -56,10 +56,10 @@ def test_a_row_that_a_scorecards_schema_refuses_has_no_class():
         for name, attribute in SCHEMA.attributes
     )
     card = hr.models.Scorecard(SCHEMA, (1,), parts, 0.5, None, hr.privacy.PrivacyCard.none("example", software="test"))
-    found = read(card, ROWS, ("no", "yes"))()
-    assert -1 in found
-    assert {0, 1} & set(found.tolist())
-    for i, code in enumerate(found):
+    result = read(card, ROWS, ("no", "yes"))()
+    assert -1 in result
+    assert {0, 1} & set(result.tolist())
+    for i, code in enumerate(result):
         if code >= 0:
             assert card.predict(ROWS[i : i + 1])[0] == ("no", "yes")[code]
         else:
@@ -92,9 +92,9 @@ def test_an_invalid_row_has_no_class_independent_of_other_rows(make):
     """Text that is no number, or one beyond float64, was once put into the bin of values outside the domain."""
     words = ["5", "abc", "200", None, "1e400"]
     attribute = make(0, 9, (4,), outside="bin", missing="bin")
-    found = bins_or_outside(attribute, column_of(words, "x"))
-    assert found.tolist() == [1, OUTSIDE, 3, 2, OUTSIDE]
-    for word, bin in zip(words, found, strict=True):
+    result = bins_or_outside(attribute, column_of(words, "x"))
+    assert result.tolist() == [1, OUTSIDE, 3, 2, OUTSIDE]
+    for word, bin in zip(words, result, strict=True):
         alone = column_of(np.array([word], dtype=object), "x")
         if bin == OUTSIDE:
             with pytest.raises(DomainError, match=r"^column 'x': expected"):

@@ -73,13 +73,13 @@ def bin(attribute, value):
 
 def slow_counts(bins, rows, counted=bool):
     """Return how many of the rows that are counted each bin has."""
-    found = []
+    result = []
     for name, attribute in bins.attributes:
         counts = [0] * len(attribute.bins)
         for row in rows:
             counts[bin(attribute, row[name])] += bool(counted(row))
-        found += counts
-    return found
+        result += counts
+    return result
 
 
 class Judge:

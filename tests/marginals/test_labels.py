@@ -30,8 +30,8 @@ def test_labels_are_recovered_where_every_row_has_a_bin(hypothesis):
     y = rng.integers(0, 2, 12).astype(float)
     guess = {"ones": np.ones(12), "zeros": np.zeros(12), "random": rng.integers(0, 2, 12).astype(float), "truth": y}
     weights = rng.dirichlet(np.full(12, 20.0))
-    found = estimate_labels([told(np.eye(12), y, guess[hypothesis], weights)])
-    assert found == pytest.approx(y, abs=0.01)
+    result = estimate_labels([told(np.eye(12), y, guess[hypothesis], weights)])
+    assert result == pytest.approx(y, abs=0.01)
 
 
 def test_labels_are_recovered_from_answers_that_only_together_tell_them():
@@ -46,25 +46,25 @@ def test_labels_are_recovered_from_answers_that_only_together_tell_them():
     alone = estimate_labels([told(bins, y, np.ones(16))])
     assert np.abs(alone - y).max() > 0.4  # 5 and 10, or 6 and 9: the sums are the same
     second = told(bins, y, np.isin(place, [5]).astype(float))
-    found = estimate_labels([told(bins, y, np.ones(16)), second])
-    assert found == pytest.approx(y, abs=0.02)
+    result = estimate_labels([told(bins, y, np.ones(16)), second])
+    assert result == pytest.approx(y, abs=0.02)
 
 
 def test_variants_agree_for_a_single_answer_and_a_repeated_one():
     rng = np.random.default_rng(3)
     bins, y = (rng.random((4, 30)) < 0.3).astype(float), rng.integers(0, 2, 30).astype(float)
-    one = told(bins, y, np.ones(30))
-    assert estimate_labels([one, one]) == pytest.approx(estimate_labels([one]), abs=2e-3)
+    item = told(bins, y, np.ones(30))
+    assert estimate_labels([item, item]) == pytest.approx(estimate_labels([item]), abs=2e-3)
 
 
 def test_answers_count_by_the_inverse_of_their_variance():
     """One row said to be ⅕ with variance v and ⁷⁄₁₀ with 4v: (4·0.2 + 0.7)/5 = 0.3."""
-    one, other = (
+    item, other = (
         Equations(np.ones((1, 1)), np.array([value]), np.array([variance]))
         for value, variance in ((0.2, 1e-6), (0.7, 4e-6))
     )
-    assert estimate_labels([one, other])[0] == pytest.approx(0.3, abs=1e-3)
-    assert estimate_labels([other, one])[0] == pytest.approx(0.3, abs=1e-3)
+    assert estimate_labels([item, other])[0] == pytest.approx(0.3, abs=1e-3)
+    assert estimate_labels([other, item])[0] == pytest.approx(0.3, abs=1e-3)
 
 
 def test_more_noise_moves_labels_towards_one_half():
@@ -77,10 +77,10 @@ def test_more_noise_moves_labels_towards_one_half():
 
 def test_labels_stay_between_0_and_1_whatever_the_noise_says():
     bins, y = np.repeat(np.eye(4), 5, axis=1), np.repeat([1.0, 0.0, 1.0, 1.0], 5)
-    found = estimate_labels([told(bins, y, np.ones(20), noise=np.array([-5.0, 5.0, 0.0, 0.0]))])
-    assert found[0] == 1.0
-    assert found[5] == 0.0
-    assert ((found >= 0) & (found <= 1)).all()
+    result = estimate_labels([told(bins, y, np.ones(20), noise=np.array([-5.0, 5.0, 0.0, 0.0]))])
+    assert result[0] == 1.0
+    assert result[5] == 0.0
+    assert ((result >= 0) & (result <= 1)).all()
 
 
 def test_rows_without_weight_are_left_undecided():

@@ -36,11 +36,11 @@ def test_it_is_the_minimiser(seed, n, equations, magnitude, bounds, size, zero_o
     rng = np.random.default_rng(seed)
     matrix = (rng.random((equations, n)) < 0.4).astype(float) if zero_one else rng.normal(size=(equations, n))
     problem = matrix, rng.normal(size=equations) * size, rng.normal(size=n), 10.0**magnitude, *bounds
-    found = bounded_least_squares(*problem)
-    scale = max(1.0, np.abs(found).max())
-    assert found == pytest.approx(slow(*problem), abs=1e-6 * scale)
-    assert distance_from_optimal(found, *problem) < 1e-6 * scale
-    assert ((found >= bounds[0]) & (found <= bounds[1])).all()
+    result = bounded_least_squares(*problem)
+    scale = max(1.0, np.abs(result).max())
+    assert result == pytest.approx(slow(*problem), abs=1e-6 * scale)
+    assert distance_from_optimal(result, *problem) < 1e-6 * scale
+    assert ((result >= bounds[0]) & (result <= bounds[1])).all()
 
 
 @pytest.mark.parametrize(("answers", "low", "high", "ridge"), [(1, 0.0, np.inf, 2e-3), (3, 0.0, 1.0, 0.06)])
@@ -54,10 +54,10 @@ def test_it_is_the_minimiser_at_the_size_of_marginals(answers, low, high, ridge)
     centre = np.full(n, 1 / n if answers == 1 else 0.5)
     target = matrix @ truth + rng.normal(size=len(matrix)) * matrix.sum(axis=1) * centre[0] * 0.2
     problem = matrix, target, centre, ridge, low, high
-    found = bounded_least_squares(*problem)
-    assert distance_from_optimal(found, *problem) < 1e-6 * centre[0]
-    assert ((found == low) | (found == high)).any()  # the bounds are active
-    assert found == pytest.approx(slow(*problem), abs=1e-4 * centre[0])
+    result = bounded_least_squares(*problem)
+    assert distance_from_optimal(result, *problem) < 1e-6 * centre[0]
+    assert ((result == low) | (result == high)).any()  # the bounds are active
+    assert result == pytest.approx(slow(*problem), abs=1e-4 * centre[0])
 
 
 def test_without_active_bounds_it_is_the_ridge_solution():
@@ -69,8 +69,8 @@ def test_without_active_bounds_it_is_the_ridge_solution():
 
 def test_a_vanishing_ridge_gives_the_solution_nearest_to_the_centre():
     """x₁ + x₂ = 1 and centre (½, 0): the projection on the line is (¾, ¼)."""
-    found = bounded_least_squares(np.array([[1.0, 1.0]]), np.array([1.0]), np.array([0.5, 0.0]), 1e-10, 0.0, 1.0)
-    assert found == pytest.approx([0.75, 0.25], abs=1e-8)
+    result = bounded_least_squares(np.array([[1.0, 1.0]]), np.array([1.0]), np.array([0.5, 0.0]), 1e-10, 0.0, 1.0)
+    assert result == pytest.approx([0.75, 0.25], abs=1e-8)
 
 
 def test_no_equation_at_all_leaves_the_centre():

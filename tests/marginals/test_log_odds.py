@@ -52,8 +52,8 @@ def slow_gradient(given, found, spread):
 @pytest.mark.parametrize("noise", [0.0, 1.0, 400.0])
 def test_the_log_odds_are_the_most_probable(noise):
     given = statistics(noise)
-    found = estimated(given, PRIOR, (1.0,))
-    there = np.abs(slow_gradient(given, found, 1.0)).max()
+    result = estimated(given, PRIOR, (1.0,))
+    there = np.abs(slow_gradient(given, result, 1.0)).max()
     moved = estimated(given, PRIOR, (1.3,))
     assert there < 0.2 * np.abs(slow_gradient(given, moved, 1.0)).max()
     assert there < 0.5
@@ -64,18 +64,18 @@ def test_estimates_are_correct_with_many_rows_and_no_noise(n_classes):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(sum(SIZES), n_classes))
     given = statistics(0.0, n_classes, n=40_000, n_source=20_000)
-    found = estimated(given, PRIOR)
+    result = estimated(given, PRIOR)
     odds = given.matrix.T @ truth
     expected = odds[:, 1:] - odds[:, :1]
-    mine = found.base + given.matrix.T @ found.values
+    mine = result.base + given.matrix.T @ result.values
     mine = mine if n_classes == 2 else mine[:, 1:] - mine[:, :1]
     assert np.abs(mine - expected).mean() < 0.1
     assert np.corrcoef(mine[:, 0], expected[:, 0])[0, 1] > 0.995
 
 
 def test_noise_that_is_larger_than_the_counts_leaves_the_prior():
-    found = estimated(statistics(1e8), PRIOR)
-    assert np.abs(found.values).max() < 0.02
+    result = estimated(statistics(1e8), PRIOR)
+    assert np.abs(result.values).max() < 0.02
     assert statistics(1e8).shares().min() >= 0.019
 
 
@@ -89,9 +89,9 @@ def test_the_prior_is_narrow_without_signal_and_wide_with_signal():
 def test_the_standard_error_is_that_of_new_noise(draws):
     """A row's log-odds over answers with other noise: within 25 %, which 30 % too little or too much is not."""
     many = [statistics(100.0, n=3000, n_source=3000, drawn=draw) for draw in range(draws)]
-    found = [estimated(each, PRIOR, (1.0,)) for each in many]
-    odds = np.array([each.base[0] + many[0].matrix.T @ each.values[:, 0] for each in found])
-    error = np.sqrt(np.mean([each.error**2 for each in found]))
+    result = [estimated(each, PRIOR, (1.0,)) for each in many]
+    odds = np.array([each.base[0] + many[0].matrix.T @ each.values[:, 0] for each in result])
+    error = np.sqrt(np.mean([each.error**2 for each in result]))
     assert error == pytest.approx(np.sqrt(odds.var(axis=0, ddof=1).mean()), rel=0.25)
 
 
@@ -99,12 +99,12 @@ def test_a_bin_without_rows_of_the_source_has_no_log_odds():
     given = statistics(4.0)
     empty = given.matrix.copy()
     empty[0] = 0
-    found = estimated(SufficientStatistics(empty, given.rows, given.counts, given.noise), PRIOR)
-    assert found.values[0].tolist() == [0.0]
-    assert np.abs(found.values[1:]).min() > 0
+    result = estimated(SufficientStatistics(empty, given.rows, given.counts, given.noise), PRIOR)
+    assert result.values[0].tolist() == [0.0]
+    assert np.abs(result.values[1:]).min() > 0
 
 
 def test_only_differences_between_several_classes_count():
-    found = estimated(statistics(1.0, 3), PRIOR)
-    assert found.values.sum(axis=1) == pytest.approx(0, abs=1e-9)
-    assert len(found.spreads) == len(found.base) == 3
+    result = estimated(statistics(1.0, 3), PRIOR)
+    assert result.values.sum(axis=1) == pytest.approx(0, abs=1e-9)
+    assert len(result.spreads) == len(result.base) == 3

@@ -72,7 +72,7 @@ def test_the_model_is_a_scorecard_like_any_other(tmp_path):
     assert learner.predict(TEST[0]).tolist() == again.predict(TEST[0]).tolist()
     assert learner.predict_proba(TEST[0]) == pytest.approx(again.predict_proba(TEST[0]))
     assert learner.decision_function(TEST[0]).tolist() == card.decision_function(TEST[0]).tolist()
-    assert max(abs(one) for part in card.parts for bins in part.points for one in bins) == 20
+    assert max(abs(bin_) for part in card.parts for bins in part.points for bin_ in bins) == 20
     assert json.loads(card.to_json())["error"] == card.error > 0
     assert "CASE" in card.to_sql("duckdb")
     assert learner.privacy_ == card.privacy
@@ -220,10 +220,10 @@ def test_the_model_is_a_function_of_the_answer():
         oracle.class_marginals = asking
         return fit(oracle)
 
-    one = fitted(3000)
+    item = fitted(3000)
     other = fitted(700, answers[0])
-    assert one.model_ == other.model_
-    assert one.smooth_ == other.smooth_
+    assert item.model_ == other.model_
+    assert item.smooth_ == other.smooth_
 
 
 def test_less_noise_and_a_given_spread_are_obeyed():

@@ -47,14 +47,14 @@ def recorded(rows, kind, release, *questions, noise=None, budget=None):
 )
 def test_true_answers_are_counts_and_neighbours_are_as_far_as_declared(kind, release, rows, row, place, bins, judge):
     questions = (bins, None), (bins, judge), (bins, Always(True))
-    _, one = recorded(rows, kind, release, *questions)
+    _, item = recorded(rows, kind, release, *questions)
     _, other = recorded([*rows[:place], row, *rows[place:]], kind, release, *questions)
-    assert one[0][1].ravel().tolist() == slow_counts(bins, rows)
-    for (_, true, _), predict in zip(one[1:], (judge.one, lambda _: True), strict=True):
+    assert item[0][1].ravel().tolist() == slow_counts(bins, rows)
+    for (_, true, _), predict in zip(item[1:], (judge.one, lambda _: True), strict=True):
         wrong = slow_counts(bins, rows, lambda row, predict=predict: predict(row) is not row["label"])
         right = slow_counts(bins, rows, lambda row, predict=predict: predict(row) is row["label"])
         assert true.ravel().tolist() == wrong + right
-    for (mechanism, before, _), (same, after, _) in zip(one, other, strict=True):
+    for (mechanism, before, _), (same, after, _) in zip(item, other, strict=True):
         assert mechanism == same
         change = np.abs(after - before)
         assert change.sum() == len(bins)  # a row is in one bin of each attribute: exactly d in ℓ1

@@ -79,11 +79,11 @@ def test_they_learn_from_exact_and_from_noisy_answers(name, release):
     learner.fit(SOURCE, oracle=oracle(budget, 1 if "linear" in name else 3, release=release, random_state=1))
     assert learner.score(TEST, TRUTH) > least
     assert budget.spent == learner.privacy_.epsilon == 10
-    found = learner.predict(TEST)
-    assert found.shape == (1000,)
-    assert found.dtype == np.float64
-    assert NUMBER.low <= found.min() <= found.max() <= NUMBER.high
-    assert np.abs(found - TRUTH).mean() < 4
+    result = learner.predict(TEST)
+    assert result.shape == (1000,)
+    assert result.dtype == np.float64
+    assert NUMBER.low <= result.min() <= result.max() <= NUMBER.high
+    assert np.abs(result - TRUTH).mean() < 4
 
 
 def test_the_worst_noise_makes_a_model_near_the_mean():
@@ -178,10 +178,10 @@ def test_the_linear_model_omits_constant_columns_of_a_frame():
 def test_an_exact_answer_makes_the_model_of_least_squares():
     """On the target itself as source, with weak priors: ridge of next to nothing on indicators of bins."""
     bins = choose_bins(TARGET, 4)
-    found = hr.MarginalLinearRegressor(reweight=False, bins=bins).fit(TARGET, oracle=oracle(None, 1))
+    result = hr.MarginalLinearRegressor(reweight=False, bins=bins).fit(TARGET, oracle=oracle(None, 1))
     matrix = bin_matrix(bins, TARGET).T
     best = LinearRegression().fit(matrix, WAGES).predict(matrix)
-    assert np.abs(found.predict(TARGET) - best).mean() < 0.4  # of a range of 40, and levels 1.25 wide
+    assert np.abs(result.predict(TARGET) - best).mean() < 0.4  # of a range of 40, and levels 1.25 wide
 
 
 def test_the_effects_are_the_posterior_mean_by_definition():
@@ -215,8 +215,8 @@ def test_the_deviation_of_labels_maximises_the_density():
     n = len(matrix)
     equations = [Equations(matrix, matrix @ rng.random(50), np.full(n, 1e-5))]
     equations += [Equations(-matrix, matrix @ rng.random(50), np.full(n, 4e-5))]
-    whole = np.vstack([one.matrix for one in equations])
-    target = np.concatenate([one.target for one in equations])
+    whole = np.vstack([equation.matrix for equation in equations])
+    target = np.concatenate([equation.target for equation in equations])
     noise = np.diag([1e-5] * 6 + [4e-5] * 6)
     tiny = 1e-6 * np.trace(50 * whole @ whole.T) / 12 * np.eye(12)
 
@@ -233,12 +233,12 @@ def test_labels_are_the_nearest_to_what_is_expected(expected, deviation):
     rng = np.random.default_rng(1)
     matrix = (rng.random((4, 30)) < 0.5) / 30
     target = matrix @ np.full(30, expected) + 1e-3
-    one = Equations(matrix, target, np.full(len(target), 1e-4))
+    item = Equations(matrix, target, np.full(len(target), 1e-4))
     ridge = 1e-3 * np.mean(np.sum(matrix**2, axis=1)) + 1e-4 / deviation**2 / 30
     slow = expected + np.linalg.solve(
         matrix.T @ matrix + ridge * np.eye(30), matrix.T @ (target - matrix @ np.full(30, expected))
     )
-    assert estimate_labels([one], expected, deviation) == pytest.approx(slow, abs=1e-8)
+    assert estimate_labels([item], expected, deviation) == pytest.approx(slow, abs=1e-8)
 
 
 ROW = st.tuples(st.floats(-1e9, 1e9) | st.none(), st.integers(-5, 20) | st.none(), st.booleans(), st.floats(-9, 60))
@@ -261,14 +261,14 @@ def check(name, rows, row, release, noise):
     """Record on one target, replay on the other, both ways: the same noisy answers must make the same model."""
     for target, neighbour in ((rows, [*rows, row]), ([*rows, row], rows)):
         recorder = Recorder(noise)
-        found, budget = fit(name, target, release, recorder)
+        result, budget = fit(name, target, release, recorder)
         charged = sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0))
-        assert charged == found.privacy_.epsilon == budget.spent <= 1
+        assert charged == result.privacy_.epsilon == budget.spent <= 1
         replayer = Replayer(recorder.trace)
         again, _ = fit(name, neighbour, release, replayer)
         replayer.finish(1)
-        assert again.privacy_.charges == found.privacy_.charges
-        assert again.predict(SMALL).tolist() == found.predict(SMALL).tolist()
+        assert again.privacy_.charges == result.privacy_.charges
+        assert again.predict(SMALL).tolist() == result.predict(SMALL).tolist()
 
 
 ROWS = [(0.1 * i, i, i % 3 == 0, 2.0 * i) for i in range(20)]

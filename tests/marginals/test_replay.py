@@ -47,17 +47,17 @@ def check(name, rows, row, release, noise, **options):
     """Record on one target, replay on the other, both ways: the same noisy answers must make the same model."""
     for target, neighbour in ((rows, [*rows, row]), ([*rows, row], rows)):
         recorder = Recorder(noise)
-        found, oracle, budget = fit(name, target, release, recorder, **options)
+        result, oracle, budget = fit(name, target, release, recorder, **options)
         charged = sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0))
-        assert charged == found.privacy_.epsilon == budget.spent <= 1
+        assert charged == result.privacy_.epsilon == budget.spent <= 1
         if not oracle.queries_left:
             assert budget.spent == 1
         replayer = Replayer(recorder.trace)
         again, _, _ = fit(name, neighbour, release, replayer, **options)
         replayer.finish(1)
-        assert again.privacy_.charges == found.privacy_.charges
-        assert again.predict(SOURCE).tolist() == found.predict(SOURCE).tolist()
-        assert again.predict_proba(SOURCE).tolist() == found.predict_proba(SOURCE).tolist()
+        assert again.privacy_.charges == result.privacy_.charges
+        assert again.predict(SOURCE).tolist() == result.predict(SOURCE).tolist()
+        assert again.predict_proba(SOURCE).tolist() == result.predict_proba(SOURCE).tolist()
 
 
 @pytest.mark.parametrize("release", ["counts", pytest.param("gaussian", marks=pytest.mark.slow)])

@@ -46,11 +46,11 @@ def test_with_all_rows_of_a_person_more_answers_are_as_far_as_charged(ask, relea
             oracle = hr.Oracle(*frame(table), hr.Budget(1, "1e-6"), unit=UNIT, release=release, random_state=recorder)
             ASKED[ask](oracle)
             traces.append(recorder.trace)
-    ((mechanism, one, _),), ((again, other, _),) = traces
+    ((mechanism, item, _),), ((again, other, _),) = traces
     assert mechanism == again
     assert loss_of_all(traces[0], UNIT.max_rows) <= 1
     most = mechanism.sensitivity if release == "gaussian" else UNIT.max_rows * mechanism.sensitivity
-    assert mechanism.distance(np.asarray(one), np.asarray(other)) <= most
+    assert mechanism.distance(np.asarray(item), np.asarray(other)) <= most
 
 
 @pytest.mark.parametrize("release", ["counts", "gaussian"])

@@ -85,17 +85,17 @@ def in_spark(session: Any, modes: Sequence[str] = ("true", "false")) -> SqlEngin
 
     def run(query: str, table: pa.Table) -> list[tuple]:
         session.createDataFrame(table).createOrReplaceTempView("t")
-        found = []
+        result = []
         try:
             for ansi in modes:
                 session.conf.set("spark.sql.ansi.enabled", ansi)
                 columns = session.sql(query).toArrow().columns
-                found.append(list(zip(*(column.to_pylist() for column in columns), strict=True)))
+                result.append(list(zip(*(column.to_pylist() for column in columns), strict=True)))
         finally:
             session.conf.unset("spark.sql.ansi.enabled")
             session.catalog.dropTempView("t")
-        assert found[0] == found[-1]
-        return found[0]
+        assert result[0] == result[-1]
+        return result[0]
 
     return SqlEngine("spark", 1 / 4, run)
 
@@ -113,8 +113,8 @@ def agree(engine: SqlEngine, columns: Sequence[tuple[Attribute, pa.Array]]) -> N
     padded = [pa.concat_arrays([values, pa.nulls(length - len(values), values.type)]) for _, values in columns]
     table = pa.table({f"x{i}": values for i, values in enumerate(padded)})
     models = [(i, model) for i, (attribute, _) in enumerate(columns) for model in each_literal(f"x{i}", attribute)]
-    found = engine.select_all([model for _, model in models], table)
-    for (i, model), predicted in zip(models, found, strict=True):
+    result = engine.select_all([model for _, model in models], table)
+    for (i, model), predicted in zip(models, result, strict=True):
         size = len(columns[i][1])
         assert predicted[:size] == model.predict(table.slice(0, size)).tolist(), model
 
@@ -123,8 +123,8 @@ def generated(engine: SqlEngine, strategies: dict, *examples: dict, share: float
     """Run a test on examples, and on as many generated cases as the engine can afford."""
 
     def decorate(check: Callable[..., None]) -> None:
-        for found in examples:
-            check = example(**found)(check)
+        for result in examples:
+            check = example(**result)(check)
         number = max(int(share * engine.cases * with_settings.default.max_examples), 1)
         with_settings(max_examples=number)(given(**strategies)(check))()
 

@@ -179,7 +179,7 @@ def first_match(model: RuleList, row: dict[str, Cell]) -> int:
     """Return the first rule all of whose literals hold: the reference that `apply` is held against."""
     for number, rule in enumerate(model.rules):
         literals = [(literal, row[literal.attribute], model.schema[literal.attribute]) for literal in rule.antecedent]
-        if all(holds(*one) for one in literals):
+        if all(holds(*item) for item in literals):
             return number
     raise AssertionError("the default rule catches every row")
 
@@ -214,11 +214,11 @@ def bin_of(attribute: Attribute, cell: Cell) -> int:
 
 def added_up(card: Scorecard, row: dict[str, Cell]) -> list[int]:
     """Add a row's points up by hand, in each column: the reference that `totals` is held against."""
-    found = list(card.base)
+    result = list(card.base)
     for part in card.parts:
         points = part.points[bin_of(card.schema[part.attribute], row[part.attribute])]
-        found = [one + other for one, other in zip(found, points, strict=True)]
-    return found
+        result = [item + other for item, other in zip(result, points, strict=True)]
+    return result
 
 
 def is_token(value: Any, attribute: Attribute) -> bool:
@@ -289,12 +289,12 @@ def storages(attribute: Attribute) -> list[str]:
 
 def bins(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
     """Generate the values that the attribute's policies allow in a column of this type."""
-    found = [_known(attribute, storage)]
+    result = [_known(attribute, storage)]
     if attribute.missing == "bin":
-        found.append(_missing(attribute, storage))
+        result.append(_missing(attribute, storage))
     if attribute.outside == "bin":
-        found.append(_outside(attribute, storage))
-    return st.one_of(found)
+        result.append(_outside(attribute, storage))
+    return st.one_of(result)
 
 
 def _known(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
@@ -328,20 +328,20 @@ def _numbers(attribute: Integer | Real, storage: str) -> st.SearchStrategy[float
 
 
 def _missing(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
-    found = [Cell("missing", None, None)]
+    result = [Cell("missing", None, None)]
     if storage == "double":
-        found += [Cell("missing", sign, sign) for sign in (math.nan, -math.nan)]
+        result += [Cell("missing", sign, sign) for sign in (math.nan, -math.nan)]
     if storage == "text":
-        found += [Cell("missing", blank, blank) for blank in BLANKS]
-        found += [Cell("missing", token, str(token)) for token in attribute.missing_values]
-        found += [Cell("missing", f" {token} ", f" {token} ") for token in attribute.missing_values]
+        result += [Cell("missing", blank, blank) for blank in BLANKS]
+        result += [Cell("missing", token, str(token)) for token in attribute.missing_values]
+        result += [Cell("missing", f" {token} ", f" {token} ") for token in attribute.missing_values]
     if storage in ("date", "time"):
         days = [as_day(token) for token in attribute.missing_words]
-        found += [_stored("missing", day, storage, attribute) for day in days if isinstance(day, Day)]
+        result += [_stored("missing", day, storage, attribute) for day in days if isinstance(day, Day)]
     if storage in ("integer", "double"):
         numbers = [_number(token) for token in attribute.missing_values if not isinstance(_number(token), str)]
-        found += [_stored("missing", x, storage, attribute) for x in numbers if storage == "double" or x == int(x)]
-    return st.sampled_from(found)
+        result += [_stored("missing", x, storage, attribute) for x in numbers if storage == "double" or x == int(x)]
+    return st.sampled_from(result)
 
 
 def _outside(attribute: Attribute, storage: str) -> st.SearchStrategy[Cell]:
@@ -406,8 +406,8 @@ def leaves(classes: tuple) -> st.SearchStrategy[Leaf]:
 def _likely(counts: tuple | None, parts: list[int], classes: tuple) -> Leaf:
     """A leaf with the shares of these parts as probabilities; of no parts, with all classes alike."""
     shares = [float(part) for part in (parts * len(classes))[: len(classes)]]
-    found = tuple(share / sum(shares) for share in shares) if sum(shares) else (1 / len(classes),) * len(classes)
-    return Leaf(counts, classes[found.index(max(found))], found)
+    result = tuple(share / sum(shares) for share in shares) if sum(shares) else (1 / len(classes),) * len(classes)
+    return Leaf(counts, classes[result.index(max(result))], result)
 
 
 def literals_of(schema: Schema) -> list[Literal]:
@@ -424,9 +424,9 @@ def rule_lists(draw: st.DrawFn, privacy: st.SearchStrategy[PrivacyCard] | None =
     literals = literals_of(schema)
     conjunctions = st.lists(st.sampled_from(literals), min_size=1, max_size=3).map(tuple) if literals else st.nothing()
     antecedents = draw(st.lists(conjunctions, min_size=1, max_size=5)) if literals else []
-    found = [draw(leaves(schema.classes)) for _ in (*antecedents, ())]
+    result = [draw(leaves(schema.classes)) for _ in (*antecedents, ())]
     rules = [
-        Rule(a, leaf.counts, leaf.label, leaf.probabilities) for a, leaf in zip((*antecedents, ()), found, strict=True)
+        Rule(a, leaf.counts, leaf.label, leaf.probabilities) for a, leaf in zip((*antecedents, ()), result, strict=True)
     ]
     return RuleList(schema, tuple(rules), drawn_card(draw, privacy), draw(cost_tables(len(schema.classes))))
 

@@ -35,8 +35,8 @@ def test_sql_and_python_predict_what_memory_does(attribute, values):
     for model in models(attribute):
         expected = model.predict(table).tolist()
         assert len(set(expected)) == 2
-        found = duckdb.sql(f'SELECT {model.to_sql()} FROM "table"').fetchall()
-        assert [value for (value,) in found] == expected
+        result = duckdb.sql(f'SELECT {model.to_sql()} FROM "table"').fetchall()
+        assert [value for (value,) in result] == expected
         scope: dict = {}
         exec(model.to_python(), scope)
         typed = [int(v) if isinstance(v, str) and v.strip().isdigit() else v for v in values.to_pylist()]
@@ -73,8 +73,8 @@ def test_booleans_that_an_engine_made_of_categories_count_as_what_they_are(tmp_p
         card = PrivacyCard.none("example", software="hedgerow")
         model = RuleList(schema, (Rule((literal,), label="new"), Rule((), label="old")), card)
         expected = model.predict(pa.table({"a": [*rows, None]})).tolist()
-        found = duckdb.sql(f"SELECT {model.to_sql()} FROM {read}").fetchall()
-        assert [value for (value,) in found] == expected
+        result = duckdb.sql(f"SELECT {model.to_sql()} FROM {read}").fetchall()
+        assert [value for (value,) in result] == expected
 
 
 @pytest.mark.parametrize(

@@ -107,8 +107,8 @@ def test_a_model_that_is_no_better_passes_for_better_in_at_most_5_percent(draws,
     def share(rows):
         drawn = np.reshape([noise.simulate(rows.ravel(), rng) for _ in range(draws)], (draws, 2, 2)).tolist()
         models = (tree_of(Leaf(tuple(yes), label="yes"), Leaf(tuple(no), label="no")) for yes, no in drawn)
-        found = [kinds(replace(model, costs=costs)) for model in models]
-        return sum("no-better" not in one and "unclear" not in one for one in found)
+        result = [kinds(replace(model, costs=costs)) for model in models]
+        return sum("no-better" not in item and "unclear" not in item for item in result)
 
     assert share(true) <= binom.ppf(1 - 1e-4, draws, 0.05)
     assert share(true + np.array([[0, 12], [0, 0]])) > 0.9 * draws
@@ -119,13 +119,13 @@ def test_leaves_whose_counts_are_within_the_noise_have_a_caveat():
     chances = np.exp(-np.abs(np.arange(-60, 61)))
     chances = np.convolve(chances, chances) / chances.sum() ** 2
     most = next(w for w in range(60) if chances[120 - w : 121 + w].sum() >= 0.95)
-    for rows, found in ((most + 1, []), (most, ["empty"]), (-2, ["empty"])):
+    for rows, result in ((most + 1, []), (most, ["empty"]), (-2, ["empty"])):
         model = tree_of(Leaf((rows - 50, 50)), Leaf((170, 10)))
-        assert kinds(model) == found
-        said = ["Leaf 1 may contain no rows: the noise alone can produce such counts."] if found else []
+        assert kinds(model) == result
+        said = ["Leaf 1 may contain no rows: the noise alone can produce such counts."] if result else []
         assert [caveat.sentence for caveat in model.caveats] == said
         for text in (str(model), model.to_html()):  # where the note on the leaf says so
-            assert ("possibly none" in text) == bool(found)
+            assert ("possibly none" in text) == bool(result)
             assert "aveat" not in text
 
 
@@ -136,10 +136,10 @@ def test_all_leaves_that_may_be_empty_are_listed():
     leaves = [Leaf((1, -8)) if number in empty else Leaf((90, 10)) for number in range(1, 33)]
     rules = [Rule.of((literals[place % 4], SMOKER), leaf) for place, leaf in enumerate(leaves[:-1])]
     model = RuleList(SCHEMA, (*rules, Rule.of((), leaves[-1])), CARD)
-    (caveat,) = [one for one in model.caveats if one.kind == "empty"]
+    (caveat,) = [item for item in model.caveats if item.kind == "empty"]
     assert caveat.leaves == tuple(empty)
     assert caveat.sentence.startswith("Rules 2 to 25, 28, 29, 31 may contain no rows: ")
-    assert [one["rule"] for one in model.get_rules() if one["probability"] is None] == empty
+    assert [item["rule"] for item in model.get_rules() if item["probability"] is None] == empty
 
 
 def test_a_scorecard_is_constant_if_all_totals_are_on_one_side():
@@ -188,7 +188,7 @@ def test_rules_reported_as_unreachable_have_no_row(antecedents):
         if caveat.kind == "unreachable":
             assert not reached & set(caveat.leaves)
     lists = [RuleList(SCHEMA, (rule, Rule((), label="yes")), CARD) for rule in rules]
-    assert all(0 in one.apply(ROWS) for one in lists) or "unreachable" in kinds(model)
+    assert all(0 in listed.apply(ROWS) for listed in lists) or "unreachable" in kinds(model)
 
 
 def test_a_model_too_large_to_examine_has_a_caveat(monkeypatch):
@@ -220,7 +220,7 @@ def test_a_constant_from_noise_warns_and_a_requested_constant_does_not():
 
 def test_a_non_constant_model_keeps_its_caveats_at_every_requested_size():
     model = Tree(SCHEMA, Split(SMOKER, Leaf((90, 10)), Leaf((80, 20))), CARD)
-    assert [one.sentence for one in model_caveats(model, hr.PrivateTreeClassifier(1, max_depth=model.depth))] == [
+    assert [caveat.sentence for caveat in model_caveats(model, hr.PrivateTreeClassifier(1, max_depth=model.depth))] == [
         "The model predicts no for every row, whatever the values of the attributes."
     ]
 
@@ -237,7 +237,7 @@ def test_a_model_that_was_paid_for_stays_where_warnings_are_errors():
 
 
 def test_drawn_probabilities_without_counts_have_one_remark():
-    leaves = [Leaf(label=one, probabilities=shares) for one, shares in (("no", (0.9, 0.1)), ("yes", (0.05, 0.95)))]
+    leaves = [Leaf(label=item, probabilities=shares) for item, shares in (("no", (0.9, 0.1)), ("yes", (0.05, 0.95)))]
     rules = (Rule((SMOKER,), label="yes", probabilities=(0.05, 0.95)), Rule((), label="no", probabilities=(0.9, 0.1)))
     said = "(probabilities were drawn with the model; no counts were released, so small leaves cannot be recognised)"
     for model in (Tree(SCHEMA, Split(SMOKER, *leaves), CARD), RuleList(SCHEMA, rules, CARD)):

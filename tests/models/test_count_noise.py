@@ -25,12 +25,12 @@ from tests.models.noisy_counts import SCHEMA, SMOKER, card
 def chances(scale, number, reach=400):
     """The distribution of a sum of discrete Laplace variables on -reach..reach, one convolution after the other."""
     stay = math.exp(-1 / scale)
-    one = np.array([(1 - stay) / (1 + stay) * stay ** abs(x) for x in range(-reach, reach + 1)])
-    found = np.array([1.0])
+    item = np.array([(1 - stay) / (1 + stay) * stay ** abs(x) for x in range(-reach, reach + 1)])
+    result = np.array([1.0])
     for _ in range(number):
-        found = np.convolve(found, one)
-    middle = len(found) // 2
-    return found[middle : middle + reach]
+        result = np.convolve(result, item)
+    middle = len(result) // 2
+    return result[middle : middle + reach]
 
 
 @pytest.mark.parametrize("scale", [0.2, 1.0, 5.0, 12.5])
@@ -60,8 +60,8 @@ def test_the_interval_of_a_share_has_its_stated_coverage():
     """20,000 draws at a true share of 30 %: fewer than 94 % covered has a chance below 10^-9."""
     rng, noise, true = np.random.default_rng(1), CountNoise(5.0), (30, 70)
     drawn = np.array(true) + np.reshape(DiscreteLaplace(Fraction(1, 5)).simulate(np.zeros(40_000, int), rng), (-1, 2))
-    found = [noise.share(tuple(map(int, counts)), 0) for counts in drawn]
-    assert np.mean([low <= 0.3 <= high for low, high in found]) > 0.94
+    result = [noise.share(tuple(map(int, counts)), 0) for counts in drawn]
+    assert np.mean([low <= 0.3 <= high for low, high in result]) > 0.94
     assert np.mean([shown_share(tuple(map(int, counts)), 0, noise) is not None for counts in drawn]) > 0.9
 
 
@@ -124,8 +124,8 @@ def test_noise_on_many_classes_hides_the_share_of_a_class():
     ],
 )
 def test_the_scale_is_read_from_the_charge_for_the_counts(charge, scale):
-    found = CountNoise.of(PrivacyCard((charge,), noise="OpenDP", software="hedgerow"))
-    assert found == (None if scale is None else CountNoise(scale))
+    result = CountNoise.of(PrivacyCard((charge,), noise="OpenDP", software="hedgerow"))
+    assert result == (None if scale is None else CountNoise(scale))
 
 
 def test_the_largest_of_several_scales_counts():
@@ -190,7 +190,7 @@ REWORDED = "geometric, sensitivity 1, scale 5"
 
 def unknown(model):
     """The same model, with one word of the mechanism of its counts replaced on the card."""
-    charges = tuple(replace(one, mechanism=one.mechanism and REWORDED) for one in model.privacy.charges)
+    charges = tuple(replace(charge, mechanism=charge.mechanism and REWORDED) for charge in model.privacy.charges)
     return replace(model, privacy=replace(model.privacy, charges=charges))
 
 
@@ -244,11 +244,11 @@ def test_counts_read_from_pmml_have_unknown_noise_and_audits_assume_none(tmp_pat
     """PMML has no place for the noise; before, "65 to 71 % of about 720" came back as "68.4 % of 725"."""
     tree = Tree(SCHEMA, Split(SMOKER, Leaf((229, 496)), Leaf((20, 5))), card("1/5"))
     (tmp_path / "tree.pmml").write_text(tree.to_pmml(), "utf-8")
-    found = read_model(tmp_path / "tree.pmml", SCHEMA)
-    assert "725 rows (noise unknown)" in str(found)
-    assert "68.4" not in str(found)
-    assert CountNoise.of(found.privacy) is None
-    assert paths_of(found, SCHEMA)[0].view == "exact"
+    result = read_model(tmp_path / "tree.pmml", SCHEMA)
+    assert "725 rows (noise unknown)" in str(result)
+    assert "68.4" not in str(result)
+    assert CountNoise.of(result.privacy) is None
+    assert paths_of(result, SCHEMA)[0].view == "exact"
     assert paths_of(tree, SCHEMA)[0].view == "noisy"
 
 

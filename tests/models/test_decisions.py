@@ -39,8 +39,8 @@ matrices = st.lists(st.lists(st.integers(-2, 9), min_size=3, max_size=3), min_si
 def test_the_class_of_the_least_expected_cost_is_decided(rows, costs):
     shares = [[Fraction(count, sum(row)) for count in row] for row, _ in rows]
     predicted = [place for _, place in rows]
-    found = decisions(np.array(shares, dtype=float), np.array(predicted), np.array(costs, dtype=float))
-    assert found.tolist() == [slow(*both, costs) for both in zip(shares, predicted, strict=True)]
+    result = decisions(np.array(shares, dtype=float), np.array(predicted), np.array(costs, dtype=float))
+    assert result.tolist() == [slow(*both, costs) for both in zip(shares, predicted, strict=True)]
 
 
 def test_no_rows_are_no_decisions():
@@ -53,8 +53,8 @@ def test_large_costs_do_not_hide_small_ones():
 
 
 def test_weights_are_the_cost_of_any_error_about_a_class():
-    found = cost_matrix(CLASSES, class_weight={"b": 5}, costs=None)
-    assert found.tolist() == [[0, 1, 1], [5, 0, 5], [1, 1, 0]]
+    result = cost_matrix(CLASSES, class_weight={"b": 5}, costs=None)
+    assert result.tolist() == [[0, 1, 1], [5, 0, 5], [1, 1, 0]]
     given_ = {"a": {"b": 1, "c": 2}, "b": {"a": 3, "c": 4}, "c": {"a": 5, "b": 6, "c": -1}}
     assert cost_matrix(CLASSES, class_weight=None, costs=given_).tolist() == [[0, 1, 2], [3, 0, 4], [5, 6, -1]]
 

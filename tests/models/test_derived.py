@@ -23,16 +23,16 @@ def model_of(declared: Schema, *literals: Literal) -> RuleList:
 
 def models(declared: Schema, rows: pa.Table, some: int = 5) -> list[RuleList]:
     """Return a model for each of some literals of the derived attributes of which no row is refused."""
-    found = []
+    result = []
     for name in declared.derivations:
         try:
             declared.encode(Table.of(rows), [name])
         except DomainError:
             continue
-        one = Schema({name: declared[name]}, declared.label)
+        item = Schema({name: declared[name]}, declared.label)
         literals = declared[name].literals(name, negations=True)
-        found += [model_of(one, literal) for literal in (*literals[:: 1 + len(literals) // some], *literals[-2:])]
-    return found
+        result += [model_of(item, literal) for literal in (*literals[:: 1 + len(literals) // some], *literals[-2:])]
+    return result
 
 
 def seldom(start, stop):
@@ -49,8 +49,8 @@ def test_sql_predicts_what_predict_does(engine: SqlEngine, seed: int, some: int)
     random = np.random.default_rng([3, seed])
     declared, rows = schema(random), table(random, 40)
     tested = models(declared, rows, some)
-    for model, found in zip(tested, engine.select_all(tested, rows), strict=True):
-        assert found == model.predict(rows).tolist(), model
+    for model, result in zip(tested, engine.select_all(tested, rows), strict=True):
+        assert result == model.predict(rows).tolist(), model
 
 
 @SOME
@@ -89,8 +89,8 @@ def test_ratios_next_to_a_cut_point_are_on_the_same_side_in_sql(engine: SqlEngin
     declared = Schema({"r": Real(0, 1000, cuts, derived=Ratio("above", "below"))}, Label("y", ("no", "yes")))
     rows = pa.table({"above": above, "below": below})
     tested = [model_of(declared, Literal("r", "<=", (cut,))) for cut in cuts]
-    for model, found in zip(tested, engine.select_all(tested, rows), strict=True):
-        assert found == model.predict(rows).tolist()
+    for model, result in zip(tested, engine.select_all(tested, rows), strict=True):
+        assert result == model.predict(rows).tolist()
 
 
 def test_a_file_of_a_model_carries_what_it_is_derived_from(tmp_path) -> None:
@@ -98,9 +98,9 @@ def test_a_file_of_a_model_carries_what_it_is_derived_from(tmp_path) -> None:
     declared, rows = schema(random), table(random)
     for model in models(declared, rows)[:5]:
         model.save(tmp_path / "m.json")
-        found = RuleList.load(tmp_path / "m.json")
-        assert found.schema == model.schema
-        assert found.predict(rows).tolist() == model.predict(rows).tolist()
+        result = RuleList.load(tmp_path / "m.json")
+        assert result.schema == model.schema
+        assert result.predict(rows).tolist() == model.predict(rows).tolist()
 
 
 def test_sql_of_a_questionnaire_of_21_items_is_short() -> None:

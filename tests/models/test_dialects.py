@@ -75,8 +75,8 @@ def test_a_line_separator_is_no_end_of_a_number(engine: SqlEngine) -> None:
 
 def test_no_text_makes_a_comparison_fail(engine: SqlEngine) -> None:
     texts = ["1e400", "-1e999", "1e-400", "9" * 400, "1e", "e", ".", "0x1p3", "inf", "nan", "x", "\u0663", "31"]
-    for found in engine.select_all(each_literal("x", AGE), pa.table({"x": texts})):
-        assert len(found) == len(texts)
+    for result in engine.select_all(each_literal("x", AGE), pa.table({"x": texts})):
+        assert len(result) == len(texts)
 
 
 def test_compiled_spark_predicts_what_predict_does(spark, tmp_path) -> None:

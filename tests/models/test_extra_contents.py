@@ -22,7 +22,10 @@ from tests.models.pmml_files import AGE, FILE, INTERVAL, ROWS, SCHEMA, STATS, VE
 
 
 def contents(text: str, schema: Schema | None = SCHEMA) -> list[tuple[str, str, int]]:
-    return [(one.kind, one.place.removeprefix("PMML/"), one.amount) for one in model_of_pmml(text, schema).contents]
+    return [
+        (content.kind, content.place.removeprefix("PMML/"), content.amount)
+        for content in model_of_pmml(text, schema).contents
+    ]
 
 
 def test_a_file_of_the_model_alone_holds_nothing_else():
@@ -81,8 +84,8 @@ def test_data_is_found_in_every_part_of_a_pmml_file(old, new, expected):
 )
 def test_extremes_are_distinguished_from_other_statistics(inner, extremes):
     stats = f'<ModelStats><UnivariateStats field="age">{inner}</UnivariateStats></ModelStats>'
-    found = contents(FILE.replace('<Node score="no"><True/>', f'{stats}<Node score="no"><True/>'))
-    assert [amount for kind, _, amount in found if kind == "extremes"] == [extremes] * (extremes > 0)
+    result = contents(FILE.replace('<Node score="no"><True/>', f'{stats}<Node score="no"><True/>'))
+    assert [amount for kind, _, amount in result if kind == "extremes"] == [extremes] * (extremes > 0)
 
 
 def test_bounds_of_the_target_are_found():
@@ -102,8 +105,8 @@ def test_without_a_schema_every_interval_is_reported():
 def test_comments_of_rules_are_found():
     text = "# age, ill\n# 97, yes\n# 41, no\nif age <= 40 then no # by hand\nelse yes"
     assert rules_of_text(text, None).contents == (Content("rows", "comment", 2, 1),)
-    (found,) = rules_of_text("if age <= 40 then no # by hand\nelse yes", None).contents
-    assert (found.kind, found.line) == ("text", 1)
+    (result,) = rules_of_text("if age <= 40 then no # by hand\nelse yes", None).contents
+    assert (result.kind, result.line) == ("text", 1)
 
 
 @pytest.mark.parametrize("part", ["1;", "a;", "(", "1 ", "=1", "1,"])
@@ -139,8 +142,8 @@ def test_a_guarantee_of_ours_is_data_and_no_content_whatever_its_words(delta, mo
     ],
 )
 def test_an_extension_that_is_not_one_of_two_amounts_is_content(extension):
-    found = model_of_pmml(FILE.replace("<Header/>", f"<Header>{extension}</Header>"), SCHEMA)
-    assert "PMML/Header/Extension" in {one.place for one in found.contents}
+    result = model_of_pmml(FILE.replace("<Header/>", f"<Header>{extension}</Header>"), SCHEMA)
+    assert "PMML/Header/Extension" in {content.place for content in result.contents}
 
 
 def test_the_pmml_of_a_rule_list_holds_no_text_but_its_guarantee():
@@ -152,7 +155,7 @@ def test_the_pmml_of_a_rule_list_holds_no_text_but_its_guarantee():
 def test_a_comment_of_sql_is_found_unless_it_states_a_guarantee():
     root = Split(Literal("smoker", "true"), Leaf(label="yes"), Leaf(label="no"))
     sql = Tree(SCHEMA, root, PrivacyCard.none("97, yes; 41, no", software="hedgerow")).to_sql()
-    assert [one.kind for one in model_of_sql(sql, SCHEMA).contents] == ["rows"]
+    assert [content.kind for content in model_of_sql(sql, SCHEMA).contents] == ["rows"]
     own = re.sub("guarantee: [^*]*", "guarantee: epsilon-differential privacy with epsilon = 0.5 ", sql)
     assert model_of_sql(own, SCHEMA).contents == ()
 
@@ -187,6 +190,6 @@ def test_the_file_of_the_model_itself_has_none_of_it(tmp_path: Path):
 
 def test_contents_quote_no_value():
     text = FILE.replace("</TreeModel>", f"{VERIFICATION}</TreeModel>").replace("<Header/>", "<Header/><!--97,41-->")
-    found = model_of_pmml(text, SCHEMA).contents
-    assert len(found) == 2
-    assert not any(word in repr(found) + " ".join(map(str, found)) for word in ("97", "41", "yes"))
+    result = model_of_pmml(text, SCHEMA).contents
+    assert len(result) == 2
+    assert not any(word in repr(result) + " ".join(map(str, result)) for word in ("97", "41", "yes"))

@@ -64,9 +64,9 @@ def test_a_rule_of_two_attributes_divides_its_importance_among_them() -> None:
     model = RuleList(FLAGS, (first, second, Rule((), (20, 0))), NONE)
     # rows × rows / all × squared distance of shares, as Gini's impurity falls: (0, 1) against (25, 5) / 30, and
     # (.5, .5) against (1, 0)
-    one, other = 10 * 30 / 40 * 2 * (25 / 30) ** 2, 10 * 20 / 30 * 2 * 0.5**2
-    expected = {"a": one / 2, "b": one / 2, "c": other}
-    assert model.feature_importances() == pytest.approx({k: v / (one + other) for k, v in expected.items()})
+    item, other = 10 * 30 / 40 * 2 * (25 / 30) ** 2, 10 * 20 / 30 * 2 * 0.5**2
+    expected = {"a": item / 2, "b": item / 2, "c": other}
+    assert model.feature_importances() == pytest.approx({k: v / (item + other) for k, v in expected.items()})
 
 
 def test_negative_counts_are_none_and_a_leaf_without_rows_divides_nothing() -> None:
@@ -102,12 +102,12 @@ def test_without_rows_by_bin_the_spread_of_points_counts() -> None:
 
 def test_points_of_several_classes_are_compared_with_their_mean() -> None:
     """A number added to the points of all classes changes no probability, and no importance."""
-    found = THREE.feature_importances()
+    result = THREE.feature_importances()
     moved = [tuple(tuple(x + 7 * place for x in row) for place, row in enumerate(part.points)) for part in THREE.parts]
     parts = tuple(AttributePoints(part.attribute, points) for part, points in zip(THREE.parts, moved, strict=True))
     again = Scorecard(THREE.schema, THREE.base, parts, THREE.unit, THREE.error, NONE).feature_importances()
-    assert again == pytest.approx(found)
-    assert sum(found.values()) == pytest.approx(1)
+    assert again == pytest.approx(result)
+    assert sum(result.values()) == pytest.approx(1)
 
 
 def test_a_scale_changes_no_importance_but_by_rounding() -> None:

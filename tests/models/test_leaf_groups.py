@@ -31,7 +31,7 @@ def holds(condition: str, row: dict[str, bool], rules: list[str]) -> bool:
     between = re.fullmatch(r"any of rules (\d+) to (\d+)", condition)
     if between:
         return any(holds(rule, row, []) for rule in rules[int(between[1]) - 1 : int(between[2])])
-    return all(row[one.removeprefix("not ")] != one.startswith("not ") for one in condition.split(" and "))
+    return all(row[item.removeprefix("not ")] != item.startswith("not ") for item in condition.split(" and "))
 
 
 def read(model: LeafModel, lines: list[str], row: dict[str, bool]) -> tuple[str, str]:

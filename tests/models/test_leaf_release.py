@@ -85,8 +85,8 @@ def test_a_label_without_counts_is_certain() -> None:
 
 def test_a_leaf_with_zero_counts_takes_the_shares_of_the_other_leaves() -> None:
     # whole: 1 : 0 : 3; neither the label nor negative counts change it
-    found = shares(Leaf((1, 0, 3)), Leaf((0, -2, 0)), Leaf(label="b"), Leaf((0, 0, 0), "c"))
-    assert found == [[0.25, 0, 0.75], [0.25, 0, 0.75], [0, 1, 0], [0.25, 0, 0.75]]
+    result = shares(Leaf((1, 0, 3)), Leaf((0, -2, 0)), Leaf(label="b"), Leaf((0, 0, 0), "c"))
+    assert result == [[0.25, 0, 0.75], [0.25, 0, 0.75], [0, 1, 0], [0.25, 0, 0.75]]
 
 
 def test_without_any_count_at_all_classes_are_equally_probable() -> None:
@@ -109,13 +109,13 @@ def test_counts_that_contradict_a_label_are_averaged_by_hand(counts: tuple, labe
 
 def nearest_with_mode(counts: np.ndarray, mode: int) -> np.ndarray:
     """Search all sets of classes to average with the mode: of the allowed results, the nearest by least squares."""
-    found = []
+    outcome = []
     for chosen in product([False, True], repeat=len(counts)):
         pool = np.array(chosen) | (np.arange(len(counts)) == mode)
         result = np.where(pool, counts[pool].mean(), counts)
         if (result <= result[mode] + 1e-12).all():
-            found.append(result)
-    return min(found, key=lambda result: ((result - counts) ** 2).sum())
+            outcome.append(result)
+    return min(outcome, key=lambda result: ((result - counts) ** 2).sum())
 
 
 @given(counts=st.lists(st.integers(-3, 20), min_size=2, max_size=5), data=st.data())
@@ -133,9 +133,9 @@ def test_the_shares_are_the_nearest_of_which_the_label_is_a_mode(counts: list[in
 @given(st.lists(st.tuples(*[st.integers(0, 2**60)] * 3), min_size=1, max_size=4), st.sampled_from(CLASSES))
 @example([(1, 1, 3)], "a")
 def test_the_label_is_among_the_most_probable_to_the_last_bit(counts: list[tuple[int, ...]], label: str) -> None:
-    found = released([Leaf(own, label) for own in counts], LABEL).probabilities
-    assert (found[:, CLASSES.index(label)] == found.max(axis=1)).all()
-    assert found.sum(axis=1) == pytest.approx(1.0)
+    result = released([Leaf(own, label) for own in counts], LABEL).probabilities
+    assert (result[:, CLASSES.index(label)] == result.max(axis=1)).all()
+    assert result.sum(axis=1) == pytest.approx(1.0)
 
 
 def test_a_label_decides_and_otherwise_the_counts() -> None:
@@ -192,9 +192,9 @@ def test_a_note_shows_drawn_probabilities_only_of_a_leaf_without_counts() -> Non
 def test_probabilities_come_with_the_label_that_they_make_most_probable() -> None:
     with pytest.raises(ValueError, match="must have a label"):
         Leaf((1, 2, 3), probabilities=(0.25, 0.5, 0.25))
-    for label, found in (("a", (0.25, 0.5, 0.25)), ("b", (0.4, 0.4, 0.2))):
+    for label, result in (("a", (0.25, 0.5, 0.25)), ("b", (0.4, 0.4, 0.2))):
         with pytest.raises(ValueError, match=r"most probable class, '[ab]', got "):
-            released([Leaf(label=label, probabilities=found)], LABEL, "rule")
+            released([Leaf(label=label, probabilities=result)], LABEL, "rule")
     with pytest.raises(ValueError, match=r"^expected 3 probabilities per rule, got 2\.$"):
         released([Leaf(label="a", probabilities=(0.5, 0.5))], LABEL, "rule")
     released([LIKELY, Leaf(label="a", probabilities=(0.4, 0.4, 0.2))], LABEL, "rule")

@@ -28,17 +28,17 @@ def tree(schema, privacy):
 
 def head(text):
     yaml = pytest.importorskip("yaml")
-    begin, found, _ = text.split("---\n", 2)
+    begin, result, _ = text.split("---\n", 2)
     assert begin == ""
-    return yaml.safe_load(found)
+    return yaml.safe_load(result)
 
 
 def test_the_metadata_have_the_fields_that_hubs_and_officers_need():
     model = tree(Schema({"a": hr.Boolean()}, Label("ill", ("no", "yes"))), card("1/2"))
     text = model.to_model_card()
     assert "\n# Tree for `ill`\n" in text
-    found = head(text)
-    assert found == {
+    result = head(text)
+    assert result == {
         "library_name": "hedgerow",
         "pipeline_tag": "tabular-classification",
         "tags": ["tree", "interpretable", "differential-privacy"],
@@ -95,8 +95,8 @@ def test_names_stay_inside_code_spans():
 @pytest.mark.parametrize("model", [TWO, tree(Schema({"a": hr.Boolean()}, Label("i", ("no", "yes"))), card("1"))])
 def test_a_hub_reads_it(model):
     hub = pytest.importorskip("huggingface_hub", reason="huggingface-hub is not installed; make test installs it")
-    found = hub.ModelCard(model.to_model_card())
-    assert found.data.library_name == "hedgerow"
-    assert found.data.pipeline_tag == "tabular-classification"
-    assert json.loads(json.dumps(found.data.to_dict()))["privacy"]["digest"] == model.to_dict()["digest"]
-    assert "## Privacy card" in found.text
+    result = hub.ModelCard(model.to_model_card())
+    assert result.data.library_name == "hedgerow"
+    assert result.data.pipeline_tag == "tabular-classification"
+    assert json.loads(json.dumps(result.data.to_dict()))["privacy"]["digest"] == model.to_dict()["digest"]
+    assert "## Privacy card" in result.text

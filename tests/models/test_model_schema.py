@@ -126,6 +126,6 @@ def test_it_has_every_key_of_the_form() -> None:
         assert keys | {"format"} >= declared - never, kind
     text = json.dumps(SCHEMA["$defs"]["derived"])
     for key, derivation in DERIVATIONS.items():
-        assert all(f'"{one}"' in text for one in (key, *derivation.required, *derivation.optional))
+        assert all(f'"{item}"' in text for item in (key, *derivation.required, *derivation.optional))
     assert {field.name for field in fields(Leaf)} <= set(SCHEMA["$defs"]["leaf"]["properties"])
     assert {kind.format for kind in KINDS} == set(SCHEMA["properties"]["format"]["enum"])

@@ -45,10 +45,10 @@ def expected(card: Scorecard, total: int) -> float:
 
 @given(case=cases(number_scorecards()))
 def test_a_row_is_predicted_by_its_points_one_by_one(case: Case) -> None:
-    found = case.model.predict(case.arrow()).tolist()
-    assert found == [expected(case.model, added_up(case.model, row)[0]) for row in case.rows]
+    result = case.model.predict(case.arrow()).tolist()
+    assert result == [expected(case.model, added_up(case.model, row)[0]) for row in case.rows]
     assert list(case.model.outcomes) == sorted(case.model.outcomes)
-    assert set(found) <= set(case.model.outcomes)
+    assert set(result) <= set(case.model.outcomes)
 
 
 @pytest.mark.hypothesis
@@ -58,7 +58,7 @@ def test_an_engine_gives_the_numbers_and_totals_that_predict_does(engine: SqlEng
         table, model = case.arrow(), case.model
         assert engine.select(model, table) == model.predict(table).tolist()
         query = f"SELECT {model.to_sql(engine.dialect, output='total')} AS p FROM t"
-        assert [found for (found,) in engine.run(query, table)] == model.totals(table).tolist()
+        assert [result for (result,) in engine.run(query, table)] == model.totals(table).tolist()
 
 
 def test_a_value_without_a_bin_has_no_number(engine: SqlEngine) -> None:
@@ -73,9 +73,9 @@ def functions_of(model: Scorecard) -> dict[str, Any]:
 
 @given(case=cases(number_scorecards()))
 def test_the_functions_give_the_numbers_and_totals_that_predict_does(case: Case) -> None:
-    found, table = functions_of(case.model), case.arrow()
-    assert [found["predict"](row) for row in case.typed_rows] == case.model.predict(table).tolist()
-    assert [found["total"](row) for row in case.typed_rows] == case.model.totals(table).tolist()
+    result, table = functions_of(case.model), case.arrow()
+    assert [result["predict"](row) for row in case.typed_rows] == case.model.predict(table).tolist()
+    assert [result["total"](row) for row in case.typed_rows] == case.model.totals(table).tolist()
 
 
 @given(card=number_scorecards())
@@ -104,8 +104,8 @@ def test_hostile_names_are_escaped_in_pages_and_do_not_run() -> None:
 def test_every_dialect_can_parse_the_expression(dialect: Any) -> None:
     import sqlglot
 
-    found = sqlglot.parse_one(f"SELECT {STAY.to_sql(dialect)} AS p FROM t", read=dialect)
-    assert {column.name for column in found.find_all(sqlglot.exp.Column)} == {"age", "ward", "smoker"}
+    result = sqlglot.parse_one(f"SELECT {STAY.to_sql(dialect)} AS p FROM t", read=dialect)
+    assert {column.name for column in result.find_all(sqlglot.exp.Column)} == {"age", "ward", "smoker"}
 
 
 def test_the_text_states_the_value_of_a_point() -> None:
@@ -123,10 +123,14 @@ def test_the_text_states_the_value_of_a_point() -> None:
 
 
 def test_a_row_is_explained_by_its_points() -> None:
-    found = STAY.explain({"age": 44, "ward": "day clinic", "smoker": True})
-    assert [(one["attribute"], one["points"]) for one in found["points"]] == [("smoker", 7), ("ward", 6), ("age", -3)]
-    assert (found["base"], found["total"], found["prediction"]) == (7, 17, 27.5)
-    assert "probabilities" not in found
+    result = STAY.explain({"age": 44, "ward": "day clinic", "smoker": True})
+    assert [(item["attribute"], item["points"]) for item in result["points"]] == [
+        ("smoker", 7),
+        ("ward", 6),
+        ("age", -3),
+    ]
+    assert (result["base"], result["total"], result["prediction"]) == (7, 17, 27.5)
+    assert "probabilities" not in result
     decisions = STAY.decisions(ROWS.slice(0, 3))
     assert decisions.classes == [2.0, 27.5, 32.0]
     assert decisions.reasons["total"].tolist() == [-7, 17, 26]

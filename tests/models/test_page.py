@@ -32,25 +32,25 @@ def page_of(name: str) -> str:
 @pytest.mark.parametrize("name", MODELS)
 def test_a_page_has_the_picture_the_parts_the_card_and_the_digest(name: str) -> None:
     model = MODELS[name]
-    found = Read(page_of(name))
-    assert {"svg", "path", "table", "footer"} <= found.tags <= OWN | SHAPES
+    result = Read(page_of(name))
+    assert {"svg", "path", "table", "footer"} <= result.tags <= OWN | SHAPES
     label = model.schema.label
     assert label is not None
-    assert found.texts.count(f"{model.kind.capitalize()} for {label.name}") == 2  # title and heading
-    text = "".join(found.texts)
+    assert result.texts.count(f"{model.kind.capitalize()} for {label.name}") == 2  # title and heading
+    text = "".join(result.texts)
     assert model.privacy.headline in text
     assert model.to_dict()["digest"] in text
-    parts = [one.attribute for one in model.parts] if isinstance(model, Scorecard) else model.conditions
+    parts = [item.attribute for item in model.parts] if isinstance(model, Scorecard) else model.conditions
     assert all(part in text for part in parts)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_page_asks_for_nothing_and_runs_nothing(name: str) -> None:
     page = page_of(name)
-    found = Read(page)
+    result = Read(page)
     assert not re.search(r"https?:|@import|<script|javascript:|\son\w+=|url\((?!#)", page)
-    assert any(key == "content" and value.startswith("default-src 'none'") for key, value in found.given)
-    links = [value for key, value in found.given if key in ("href", "src", "xlink:href")]
+    assert any(key == "content" and value.startswith("default-src 'none'") for key, value in result.given)
+    links = [value for key, value in result.given if key in ("href", "src", "xlink:href")]
     assert {link[0] for link in links} == {"#", "d"}
     assert [link for link in links if not link.startswith("#")] == ["data:,"]
 
@@ -65,27 +65,27 @@ def test_hostile_names_values_and_cards_are_text() -> None:
     points = Scorecard(schema, (1,), (AttributePoints(evil, ((1,), (2,), (3,))),), 0.5, 0.1, card)
     noisy = replace(counted("1/5"), software=evil, notes=(evil,))
     counts = ((900, 9), *[(1, 0), (0, 1)] * 2)
-    leaves = [Leaf(one) for one in counts]
+    leaves = [Leaf(count) for count in counts]
     few = Split(literal, Split(literal, leaves[1], leaves[2]), Split(literal, leaves[3], leaves[4]))
     folded = Tree(schema, Split(literal, leaves[0], few), noisy)
-    folded_list = RuleList(schema, (*(Rule((literal,), one) for one in counts), Rule((), (900, 9))), noisy)
-    assert all("are folded" in str(one) for one in (folded, folded_list))
+    folded_list = RuleList(schema, (*(Rule((literal,), count) for count in counts), Rule((), (900, 9))), noisy)
+    assert all("are folded" in str(count) for count in (folded, folded_list))
     assert "\x1b" not in f"{folded}{folded_list}"
     for model in (RuleList(schema, rules, card), tree, points, folded, folded_list):
         for page in (model.to_page(), model._repr_html_()):
-            found = Read(page)
-            assert found.tags <= OWN | SHAPES | {"details", "summary"}
-            assert not {key for key, _ in found.given} & {"src", "onerror"}
+            result = Read(page)
+            assert result.tags <= OWN | SHAPES | {"details", "summary"}
+            assert not {key for key, _ in result.given} & {"src", "onerror"}
             assert "\x1b" not in page
-            assert "alert('1')" in "".join(found.texts)
+            assert "alert('1')" in "".join(result.texts)
 
 
 def test_a_model_that_is_too_large_to_draw_has_a_page_without_a_picture(monkeypatch) -> None:
     monkeypatch.setattr("hedgerow.models.plot.MOST_DRAWN", 1)
-    found = Read(LIST.to_page())
-    assert "svg" not in found.tags
-    assert "at most 1 leaves or rules and" in "".join(found.texts)
-    assert "age <= 30" in found.texts
+    result = Read(LIST.to_page())
+    assert "svg" not in result.tags
+    assert "at most 1 leaves or rules and" in "".join(result.texts)
+    assert "age <= 30" in result.texts
 
 
 @pytest.mark.slow
@@ -107,20 +107,20 @@ def test_a_browser_shows_it_without_an_error_and_no_wider_than_the_screen(tmp_pa
 @pytest.mark.parametrize("name", MODELS)
 def test_a_notebook_shows_the_picture_first_and_folds_words_and_card(name) -> None:
     html = MODELS[name]._repr_html_()
-    found, order = Read(html), re.findall("<(svg|details|table)[ >]", html)
+    result, order = Read(html), re.findall("<(svg|details|table)[ >]", html)
     assert order[:3] == ["svg", "details", "table"]
     assert order.count("details") == 2
-    assert not {"script", "style", "pre"} & found.tags
-    assert ("open", "open") not in found.given
-    assert {"Model as text", "Privacy card"} <= {*found.texts}
+    assert not {"script", "style", "pre"} & result.tags
+    assert ("open", "open") not in result.given
+    assert {"Model as text", "Privacy card"} <= {*result.texts}
 
 
 def test_a_notebook_draws_no_large_model(monkeypatch) -> None:
     monkeypatch.setattr("hedgerow.models.model._MOST_DRAWN", 100)
     monkeypatch.setattr(RuleList, "plot", lambda *_: pytest.fail("drawn"))
-    found = Read(LIST._repr_html_())
-    assert "age <= 30" in found.texts
-    assert ("open", "open") in found.given
+    result = Read(LIST._repr_html_())
+    assert "age <= 30" in result.texts
+    assert ("open", "open") in result.given
 
 
 def test_a_picture_takes_no_name_for_tex() -> None:
@@ -131,9 +131,9 @@ def test_a_picture_takes_no_name_for_tex() -> None:
 def test_a_notebook_shows_a_large_model_by_its_name_and_card_alone(monkeypatch) -> None:
     for limit in ("_MOST_SHOWN", "_MOST_DRAWN"):
         monkeypatch.setattr(f"hedgerow.models.model.{limit}", 100)
-    found = Read(LIST._repr_html_())
-    assert "svg" not in found.tags
-    assert ("open", "open") in found.given
+    result = Read(LIST._repr_html_())
+    assert "svg" not in result.tags
+    assert ("open", "open") in result.given
     note = "<RuleList of 2 rules; guarantee: none (example)> is too large to display here; write"
-    assert any(text.startswith(note) for text in found.texts)
-    assert "age <= 30" not in found.texts
+    assert any(text.startswith(note) for text in result.texts)
+    assert "age <= 30" not in result.texts

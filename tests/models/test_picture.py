@@ -15,16 +15,16 @@ def test_a_picture_is_shapes_and_refers_to_itself_alone(model) -> None:
     before = plt.get_fignums()
     svg = svg_of(model.plot, 'a "title"')
     assert plt.get_fignums() == before
-    found = Read(svg)
-    assert {"svg", "path", "use"} <= found.tags <= SHAPES
-    assert not "".join(found.texts).strip()
-    assert ("aria-label", 'a "title"') in found.given
-    ids = {value for key, value in found.given if key == "id"}
-    links = [value for key, value in found.given if key == "href"]
+    result = Read(svg)
+    assert {"svg", "path", "use"} <= result.tags <= SHAPES
+    assert not "".join(result.texts).strip()
+    assert ("aria-label", 'a "title"') in result.given
+    ids = {value for key, value in result.given if key == "id"}
+    links = [value for key, value in result.given if key == "href"]
     assert links
     assert {link.removeprefix("#") for link in links} <= ids
     assert "http" not in svg
-    assert {key for key, _ in found.given} <= {
+    assert {key for key, _ in result.given} <= {
         *("aria-label", "clip-path", "d", "height", "href", "id", "role", "style", "transform", "viewbox", "width"),
         *("x", "y"),
     }
@@ -55,9 +55,9 @@ def test_text_that_is_drawn_cannot_leave_its_comment() -> None:
         axes.set_title(evil.replace("\ufffe", ""))
         return axes
 
-    found = Read(svg_of(plot, evil))
-    assert found.tags <= SHAPES
-    assert not "".join(found.texts).strip()
+    result = Read(svg_of(plot, evil))
+    assert result.tags <= SHAPES
+    assert not "".join(result.texts).strip()
 
 
 def test_a_plot_that_is_refused_leaves_no_figure(monkeypatch) -> None:

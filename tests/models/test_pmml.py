@@ -65,8 +65,8 @@ CLASSES = Schema(ATTRIBUTES, Label("ill", ("no", "yes")))
 
 def rows_of(size: int) -> pd.DataFrame:
     rng = np.random.default_rng(7)
-    found = {name: rng.choice(np.array(values, dtype=object), size) for name, values in VALUES.items()}
-    return pd.DataFrame(found).astype({"age": float, "income": float})
+    result = {name: rng.choice(np.array(values, dtype=object), size) for name, values in VALUES.items()}
+    return pd.DataFrame(result).astype({"age": float, "income": float})
 
 
 def a_tree(schema: Schema, leaf: Any) -> Tree:
@@ -75,7 +75,7 @@ def a_tree(schema: Schema, leaf: Any) -> Tree:
         *(("word", "true"), ("code", "=", 2), ("grade", "<=", "middle"), ("hue", "missing"), ("income", ">", 2.5)),
     ]
     node = leaf(0)
-    for number, (name, operator, *operands) in enumerate([one for one in tests if one[0] in schema], 1):
+    for number, (name, operator, *operands) in enumerate([test for test in tests if test[0] in schema], 1):
         node = Split(Literal(name, operator, tuple(operands)), leaf(number), node)
     return Tree(schema, node, NONE)
 
@@ -89,8 +89,8 @@ def a_list(schema: Schema, leaf: Any) -> RuleList:
         (Literal("age", ">", (45,)), Literal("day", "<=", ("2021-01-31",))),
         (),
     ]
-    kept = [tuple(literal for literal in one if literal.attribute in schema) for one in antecedents]
-    return RuleList(schema, tuple(Rule.of(one, leaf(number)) for number, one in enumerate(kept)), NONE)
+    kept = [tuple(literal for literal in antecedent if literal.attribute in schema) for antecedent in antecedents]
+    return RuleList(schema, tuple(Rule.of(antecedent, leaf(number)) for number, antecedent in enumerate(kept)), NONE)
 
 
 def a_scorecard(schema: Schema, unit: float = 0.5) -> Scorecard:
@@ -103,8 +103,10 @@ def a_noisy_scorecard(schema: Schema) -> Scorecard:
     """Return a scorecard with points within the noise, and bins with too few rows."""
     card, rng = a_scorecard(schema), np.random.default_rng(4)
     parts = [
-        replace(one, errors=rng.uniform(0.05, 0.5, np.shape(one.points)).tolist(), unsupported=(len(one.points) - 1,))
-        for one in card.parts
+        replace(
+            part, errors=rng.uniform(0.05, 0.5, np.shape(part.points)).tolist(), unsupported=(len(part.points) - 1,)
+        )
+        for part in card.parts
     ]
     return replace(card, parts=tuple(parts))
 
@@ -118,7 +120,7 @@ def of_numbers(number: int) -> Leaf:
 
 
 def models_of(attributes: dict[str, Any]) -> dict[str, Any]:
-    classes, numbers = (Schema(attributes, one) for one in (Label("ill", ("no", "yes")), Number("cost", 0, 10, 16)))
+    classes, numbers = (Schema(attributes, item) for item in (Label("ill", ("no", "yes")), Number("cost", 0, 10, 16)))
     return {
         "tree": a_tree(classes, of_classes),
         "rule list": a_list(classes, of_classes),
@@ -143,27 +145,27 @@ def test_a_tree_by_hand() -> None:
     first, other = model.findall(f"{SPACE}Node/{SPACE}Node")
     assert first.attrib == {"score": "yes"}
     assert other.attrib == {"score": "no"}
-    assert [one.attrib["recordCount"] for one in other[1:]] == ["9", "3"]
+    assert [item.attrib["recordCount"] for item in other[1:]] == ["9", "3"]
     assert first[0].attrib == {"field": "age", "operator": "lessOrEqual", "value": "30"}
-    assert [one.attrib["probability"] for one in first[1:]] == ["0.25", "0.75"]
+    assert [item.attrib["probability"] for item in first[1:]] == ["0.25", "0.75"]
     assert other[0].tag == f"{SPACE}True"
-    assert [one.attrib["name"] for one in model.findall(f"{SPACE}MiningSchema/*")] == ["age", "ill"]
+    assert [item.attrib["name"] for item in model.findall(f"{SPACE}MiningSchema/*")] == ["age", "ill"]
 
 
 @pytest.mark.parametrize("name", ["tree", "rule list", "tree of a number"])
 def test_our_own_reader_predicts_the_same(tmp_path: Path, name: str) -> None:
-    used = {one: ATTRIBUTES[one] for one in ("income", "smoker", "code", "grade")}
+    used = {literal: ATTRIBUTES[literal] for literal in ("income", "smoker", "code", "grade")}
     target = MODELS[name].schema.target
     schema = Schema(used, target)
     literals = [Literal("income", ">", (2.5,)), Literal("smoker", "missing"), Literal("code", "!=", (2,))]
     leaf = of_numbers if "number" in name else of_classes
     if name == "rule list":
-        rules = [Rule.of((one,), leaf(place)) for place, one in enumerate(literals)]
+        rules = [Rule.of((literal,), leaf(place)) for place, literal in enumerate(literals)]
         model: RuleList | Tree = RuleList(schema, (*rules, Rule.of((), leaf(9))), NONE)
     else:
         node: Any = leaf(0)
-        for place, one in enumerate(literals, 1):
-            node = Split(one, leaf(place), node)
+        for place, literal in enumerate(literals, 1):
+            node = Split(literal, leaf(place), node)
         model = Tree(schema, node, NONE)
     path = tmp_path / "model.pmml"
     path.write_text(model.to_pmml())
@@ -179,16 +181,16 @@ class TestJpmml:
     @pytest.mark.parametrize("size", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
     def test_it_predicts_what_predict_does(self, name: str, size: int, tmp_path: Path) -> None:
         model, rows = MODELS[name], rows_of(size)
-        found = evaluated(model, rows, tmp_path)
-        assert found[f"predicted {model.schema.target.name}"].tolist() == model.predict(rows).tolist()
+        result = evaluated(model, rows, tmp_path)
+        assert result[f"predicted {model.schema.target.name}"].tolist() == model.predict(rows).tolist()
         if isinstance(model, Scorecard):
-            assert found["total points"].tolist() == model.totals(rows).tolist()
-            assert_reasons(model.reasons(rows), found)
+            assert result["total points"].tolist() == model.totals(rows).tolist()
+            assert_reasons(model.reasons(rows), result)
         elif model.has_shares and isinstance(model, Tree):
-            shares = found[["probability(no)", "probability(yes)"]].to_numpy(dtype=float)
+            shares = result[["probability(no)", "probability(yes)"]].to_numpy(dtype=float)
             assert (shares == model.predict_proba(rows)).all()
         elif model.has_shares:
-            assert found["confidence"].tolist() == model.predict_proba(rows).max(axis=1).tolist()
+            assert result["confidence"].tolist() == model.predict_proba(rows).max(axis=1).tolist()
 
     def test_fewer_points_are_better_where_the_first_class_is_favourable(self, tmp_path: Path) -> None:
         card, rows = a_scorecard(CLASSES), rows_of(300)
@@ -201,10 +203,10 @@ class TestJpmml:
         def same(case: Case) -> None:
             model = case.model
             assume(not isinstance(model, Scorecard) or (model.has_one_total and model.parts))
-            assume(not any(isinstance(one, Date) and one.format for _, one in model.schema.attributes))
-            cells = [{name: _cell(model.schema[name], one) for name, one in row.items()} for row in case.rows]
-            found = evaluated(model, pd.DataFrame(cells), tmp_path)
-            assert found["predicted the label"].tolist() == model.predict(case.arrow()).tolist()
+            assume(not any(isinstance(item, Date) and item.format for _, item in model.schema.attributes))
+            cells = [{name: _cell(model.schema[name], item) for name, item in row.items()} for row in case.rows]
+            result = evaluated(model, pd.DataFrame(cells), tmp_path)
+            assert result["predicted the label"].tolist() == model.predict(case.arrow()).tolist()
 
         same()
 
@@ -216,7 +218,7 @@ class TestPypmml:
     @pytest.mark.parametrize("name", MODELS)
     def test_it_predicts_what_predict_does(self, name: str) -> None:
         """But for dates, which it does not read from text."""
-        model = models_of({one: kind for one, kind in ATTRIBUTES.items() if one != "day"})[name]
+        model = models_of({item: kind for item, kind in ATTRIBUTES.items() if item != "day"})[name]
         rows, evaluator = rows_of(500), peer("pypmml").Model.fromString(model.to_pmml())
         cells = rows.astype(object).where(rows.notna(), None).to_dict("records")
         said = [evaluator.predict(cell)[f"predicted {model.schema.target.name}"] for cell in cells]
@@ -226,9 +228,9 @@ class TestPypmml:
 def evaluated(model: Any, rows: pd.DataFrame, tmp_path: Path, **options: Any) -> pd.DataFrame:
     path = tmp_path / "model.pmml"
     path.write_text(model.to_pmml(**options), encoding="utf-8")
-    found = peer("jpmml_evaluator").make_evaluator(str(path)).verify().evaluateAll(rows)
-    assert "errors" not in found, found["errors"].dropna().iloc[:3].tolist()
-    return found
+    result = peer("jpmml_evaluator").make_evaluator(str(path)).verify().evaluateAll(rows)
+    assert "errors" not in result, result["errors"].dropna().iloc[:3].tolist()
+    return result
 
 
 def assert_reasons(reasons: Any, found: pd.DataFrame) -> None:

@@ -20,37 +20,37 @@ JOBS = Categorical(("a", "b", "c", "d"), missing="bin", outside="bin")
 
 def lines_of(attribute: Attribute, points: list[int], errors: list[float] | None, *without: int) -> list[PointLine]:
     rows = None if errors is None else tuple((error,) for error in errors)
-    part = AttributePoints("x", tuple((one,) for one in points), rows, without)
+    part = AttributePoints("x", tuple((point,) for point in points), rows, without)
     return list(point_lines(part, point_bins(part, attribute)))
 
 
 def test_intervals_with_equal_points_have_their_largest_error() -> None:
     young, old, missing = lines_of(AGE, [1, 1, 3, 3, 0], [0.5, 0.1, 0.2, 9.0, 0.0], 3)
-    assert [one.labels for one in (young, old, missing)] == [["17 to 45"], ["46 to 90"], ["missing"]]
-    assert [one.errors for one in (young, old, missing)] == [(0.5,), (0.2,), (0.0,)]
-    assert [one.intervals for one in (young, old, missing)] == [["±1"], ["±1"], ["±0"]]
-    assert [one.is_supported for one in (young, old, missing)] == [True] * 3
+    assert [item.labels for item in (young, old, missing)] == [["17 to 45"], ["46 to 90"], ["missing"]]
+    assert [item.errors for item in (young, old, missing)] == [(0.5,), (0.2,), (0.0,)]
+    assert [item.intervals for item in (young, old, missing)] == [["±1"], ["±1"], ["±0"]]
+    assert [item.is_supported for item in (young, old, missing)] == [True] * 3
 
 
 def test_missing_and_other_values_have_lines_separate_from_categories() -> None:
-    found = lines_of(JOBS, [2, 0, 2, 2, 2, 0], [0.5, 0.1, 0.9, 7.0, 0.3, 0.1], 3, 5)
-    assert [one.labels for one in found] == [["a", "c", "d*"], ["b"], ["missing"], ["outside"]]
-    assert [one.words for one in found] == ["a, c, d*", "b", "missing", "any other value"]
-    assert [one.errors for one in found] == [(0.9,), (0.1,), (0.3,), (0.1,)]
-    assert [one.intervals for one in found] == [["±2"], ["±1"], ["±1"], ["too few rows"]]
-    assert found[0].label(5) == "a and 2 more"
+    result = lines_of(JOBS, [2, 0, 2, 2, 2, 0], [0.5, 0.1, 0.9, 7.0, 0.3, 0.1], 3, 5)
+    assert [item.labels for item in result] == [["a", "c", "d*"], ["b"], ["missing"], ["outside"]]
+    assert [item.words for item in result] == ["a, c, d*", "b", "missing", "any other value"]
+    assert [item.errors for item in result] == [(0.9,), (0.1,), (0.3,), (0.1,)]
+    assert [item.intervals for item in result] == [["±2"], ["±1"], ["±1"], ["too few rows"]]
+    assert result[0].label(5) == "a and 2 more"
 
 
 def test_without_known_errors_there_are_no_intervals() -> None:
-    found = lines_of(JOBS, [2, 0, 2, 2, 2, 0], None, 1)
-    assert [one.intervals for one in found] == [[""], ["too few rows"], [""], [""]]
-    assert [one.margins for one in found] == [None] * 4
+    result = lines_of(JOBS, [2, 0, 2, 2, 2, 0], None, 1)
+    assert [item.intervals for item in result] == [[""], ["too few rows"], [""], [""]]
+    assert [item.margins for item in result] == [None] * 4
 
 
 def test_names_cannot_break_a_line_or_pass_for_two_names() -> None:
     values = ("a, b", 'x"\ny', "\u202ec")
-    found = lines_of(Categorical(values), [1, 1, 1], None)
-    (line,) = found
+    result = lines_of(Categorical(values), [1, 1, 1], None)
+    (line,) = result
     assert line.words == '"a, b", x"\\ny, \\u202ec'
     assert line.words.isprintable()
 
@@ -84,7 +84,7 @@ def test_every_bin_is_in_one_line_with_its_points(case: Case) -> None:
     for part in model.parts:
         attribute, seen = model.schema[part.attribute], list[int]()
         for line in point_lines(part, point_bins(part, attribute)):
-            places = [place for one in line.bins for place in range(one.start, one.stop)]
+            places = [place for bin_ in line.bins for place in range(bin_.start, bin_.stop)]
             assert {part.points[place] for place in places} == {line.points}
             assert line.is_supported == any(place not in part.unsupported for place in places)
             seen += places
@@ -96,7 +96,7 @@ def test_every_bin_is_in_one_line_with_its_points(case: Case) -> None:
 
 def loss(points: list[int], errors: list[float] | None, *without: int, highest: bool = True) -> set[int]:
     rows = None if errors is None else tuple((error,) for error in errors)
-    part = AttributePoints("x", tuple((one,) for one in points), rows, without)
+    part = AttributePoints("x", tuple((point,) for point in points), rows, without)
     return certain_losses(part, highest_is_best=highest)
 
 

@@ -37,7 +37,7 @@ def log_odds(model: Scorecard, rows: Any) -> list[float]:
         return [model.unit * total for total in totals]
     scale, first = model.scale, model.schema.classes[0]
     favourable = [math.log(scale.odds) + math.log(2) * (total - scale.score) / scale.pdo for total in totals]
-    return [-one if scale.favourable == first else one for one in favourable]
+    return [-item if scale.favourable == first else item for item in favourable]
 
 
 def test_the_target_score_has_the_target_odds_and_pdo_points_double_them() -> None:
@@ -59,25 +59,25 @@ def test_scaling_changes_totals_by_half_a_point_per_attribute_and_base(case: Cas
     scale = data.draw(point_scales(model.schema.classes))
     asked = {"pdo": scale.pdo, "score": scale.score, "odds": scale.odds, "favourable": scale.favourable}
     try:
-        found = model.scaled(**asked)
+        result = model.scaled(**asked)
     except ValueError:  # points become too large
         reject()
-    assert found.scale is not None
-    assert replace(found.scale, rounding=None) == replace(scale, rounding=None)
-    rounding = found.scale.rounding
+    assert result.scale is not None
+    assert replace(result.scale, rounding=None) == replace(scale, rounding=None)
+    rounding = result.scale.rounding
     assert rounding is not None
     earlier = 0 if model.scale is None else (model.scale.rounding or 0) * model.unit / scale.unit
     assert rounding <= earlier + (len(model) + 1) / 2 + 1e-5
     most = scale.unit * (rounding - earlier + 1e-5)
-    for before, after in zip(log_odds(model, rows), log_odds(found, rows), strict=True):
+    for before, after in zip(log_odds(model, rows), log_odds(result, rows), strict=True):
         assert abs(after - before) <= most + 1e-9 * (1 + abs(before))
-    for before, after in zip(model.parts, found.parts, strict=True):
+    for before, after in zip(model.parts, result.parts, strict=True):
         if before.errors is not None:
-            one, other = (unit * np.array(part.errors) for unit, part in ((model.unit, before), (found.unit, after)))
-            assert other == pytest.approx(one)
-    again = found.scaled(**asked)
-    assert again == found  # nothing more is lost
-    assert Scorecard.from_json(found.to_json()) == found
+            item, other = (unit * np.array(part.errors) for unit, part in ((model.unit, before), (result.unit, after)))
+            assert other == pytest.approx(item)
+    again = result.scaled(**asked)
+    assert again == result  # nothing more is lost
+    assert Scorecard.from_json(result.to_json()) == result
 
 
 def test_the_stated_rounding_is_the_most_by_which_a_total_moves() -> None:
@@ -86,7 +86,7 @@ def test_the_stated_rounding_is_the_most_by_which_a_total_moves() -> None:
     bins = list(product(*(range(len(part.points)) for part in TWO.parts)))
     before, after = ([total(card, row) for row in bins] for card in (TWO, SCALED))
     exact = [SCALED.scale.even - 20 * 0.1 / math.log(2) * points for points in before]
-    moved = [abs(one - other) for one, other in zip(after, exact, strict=True)]
+    moved = [abs(item - other) for item, other in zip(after, exact, strict=True)]
     assert SCALED.scale.rounding == pytest.approx(max(moved), abs=2e-6)
     again = SCALED.scaled(pdo=2, score=60, odds=50, favourable="no").scale
     assert again is not None
@@ -111,9 +111,9 @@ def test_a_total_of_even_odds_is_decided_as_on_the_card_before() -> None:
     schema, rows = Schema({"a": Boolean()}, Label("y", ("bad", "good"))), pd.DataFrame({"a": [False, True]})
     card = Scorecard(schema, (0,), (AttributePoints("a", ((0,), (1,))),), math.log(2), None, NONE)
     for favourable in schema.classes:
-        found = card.scaled(pdo=1, score=10, odds=1, favourable=favourable)
-        assert found.totals(rows).tolist() == [10, 11 if favourable == "good" else 9]
-        assert found.predict(rows).tolist() == ["bad", "good"]
+        result = card.scaled(pdo=1, score=10, odds=1, favourable=favourable)
+        assert result.totals(rows).tolist() == [10, 11 if favourable == "good" else 9]
+        assert result.predict(rows).tolist() == ["bad", "good"]
 
 
 def test_reasons_are_for_the_class_that_points_speak_for() -> None:
@@ -208,12 +208,12 @@ def test_exports_add_up_the_rescaled_points() -> None:
     assert [functions["total"](row) for row in ROWS.to_dict("records")] == expected
     for types in ("any", "declared"):
         query = f"SELECT {SCALED.to_sql(types=types, output='total')}, {SCALED.to_sql(types=types)} FROM ROWS"
-        found = duckdb.query_df(ROWS, "ROWS", query).fetchall()
-        assert found == list(zip(expected, SCALED.predict(ROWS).tolist(), strict=True))
+        result = duckdb.query_df(ROWS, "ROWS", query).fetchall()
+        assert result == list(zip(expected, SCALED.predict(ROWS).tolist(), strict=True))
     card = ElementTree.fromstring(SCALED.to_pmml()).find("{*}Scorecard")
     assert card is not None
     assert card.get("initialScore") == str(SCALED.base[0])
     parts = [part.findall("{*}Attribute") for part in card.findall("{*}Characteristics/{*}Characteristic")]
-    points = [[float(one.get("partialScore", "")) for one in part] for part in parts]
+    points = [[float(item.get("partialScore", "")) for item in part] for part in parts]
     ends = [float(SCALED.base[0]) + sum(map(end, points)) for end in (min, max)]
     assert ends == [438, 548]

@@ -45,7 +45,7 @@ def test_an_engine_gives_the_classes_and_totals_that_predict_does(engine: SqlEng
         assert engine.select(model, table) == model.predict(table).tolist()
         if model.has_one_total:
             query = f"SELECT {model.to_sql(engine.dialect, output='total')} AS p FROM t"
-            assert [found for (found,) in engine.run(query, table)] == model.totals(table).tolist()
+            assert [result for (result,) in engine.run(query, table)] == model.totals(table).tolist()
 
 
 def test_rows_of_the_example_have_the_same_text(engine: SqlEngine) -> None:
@@ -148,8 +148,8 @@ def test_the_expression_reads_like_the_card() -> None:
 def test_every_dialect_can_parse_the_expression(dialect: str, model: Scorecard) -> None:
     import sqlglot
 
-    found = sqlglot.parse_one(f"SELECT {model.to_sql(dialect)} AS p FROM t", read=dialect)
-    assert {column.name for column in found.find_all(sqlglot.exp.Column)} == {part.attribute for part in model.parts}
+    result = sqlglot.parse_one(f"SELECT {model.to_sql(dialect)} AS p FROM t", read=dialect)
+    assert {column.name for column in result.find_all(sqlglot.exp.Column)} == {part.attribute for part in model.parts}
 
 
 def test_the_total_is_for_two_classes() -> None:
@@ -180,11 +180,11 @@ def test_a_name_that_looks_like_source_is_one_name() -> None:
 
 @given(case=cases(scorecards()))
 def test_the_functions_give_the_classes_and_totals_that_predict_does(case: Case) -> None:
-    found = functions_of(case.model.to_python())
+    result = functions_of(case.model.to_python())
     totals = [added_up(case.model, row) for row in case.rows]
-    assert [found["predict"](row) for row in case.typed_rows] == case.model.predict(case.arrow()).tolist()
-    expected = [one[0] if len(one) == 1 else tuple(one) for one in totals]
-    assert [found["total"](row) for row in case.typed_rows] == expected
+    assert [result["predict"](row) for row in case.typed_rows] == case.model.predict(case.arrow()).tolist()
+    expected = [total[0] if len(total) == 1 else tuple(total) for total in totals]
+    assert [result["total"](row) for row in case.typed_rows] == expected
 
 
 @given(model=scorecards())
@@ -221,11 +221,11 @@ def test_any_text_is_one_name_one_value_and_one_class(text: str) -> None:
 
 
 def test_a_value_without_a_bin_is_a_value_error_that_does_not_quote_it() -> None:
-    found = functions_of(TWO.to_python())
+    result = functions_of(TWO.to_python())
     row = {"age": 20, "ward": "surgery", "smoker": None, "dose": 1}
-    assert (found["total"](row), found["predict"](row)) == (-19, "no")
+    assert (result["total"](row), result["predict"](row)) == (-19, "no")
     with pytest.raises(ValueError, match=r"smoker .*declared domain$"):
-        found["total"](row | {"smoker": "s3cret"})
+        result["total"](row | {"smoker": "s3cret"})
 
 
 def test_a_category_of_a_thousand_values_can_be_compiled() -> None:

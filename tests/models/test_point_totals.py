@@ -17,11 +17,11 @@ from hedgerow.models.point_totals import percent, risk_of, tabulated_totals
     most=st.integers(4, 15),
 )
 def test_a_table_of_totals_is_short_in_order_and_has_both_ends(low: int, width: int, unit: float, most: int) -> None:
-    found = tabulated_totals(low, low + width, unit, most)
-    assert 1 <= len(found) <= most
-    assert (found[0], found[-1]) == (low, low + width)
-    assert all(one < other for one, other in pairwise(found))
-    assert width >= most or found == list(range(low, low + width + 1))
+    result = tabulated_totals(low, low + width, unit, most)
+    assert 1 <= len(result) <= most
+    assert (result[0], result[-1]) == (low, low + width)
+    assert all(item < other for item, other in pairwise(result))
+    assert width >= most or result == list(range(low, low + width + 1))
 
 
 def test_between_the_ends_are_round_totals_where_the_probability_changes() -> None:
@@ -32,11 +32,11 @@ def test_between_the_ends_are_round_totals_where_the_probability_changes() -> No
 
 
 def test_the_risk_of_a_total_is_logistic_with_a_normal_interval() -> None:
-    found = risk_of(3, 1.5, 0.4)
-    assert found.value == pytest.approx(1 / (1 + math.exp(-1.5)))
-    assert found.low == pytest.approx(1 / (1 + math.exp(-1.5 + 1.959964 * 0.4)))
-    assert found.high == pytest.approx(1 / (1 + math.exp(-1.5 - 1.959964 * 0.4)))
-    assert (found.shown, found.ends) == ("82 %", ("67 %", "90.8 %"))
+    result = risk_of(3, 1.5, 0.4)
+    assert result.value == pytest.approx(1 / (1 + math.exp(-1.5)))
+    assert result.low == pytest.approx(1 / (1 + math.exp(-1.5 + 1.959964 * 0.4)))
+    assert result.high == pytest.approx(1 / (1 + math.exp(-1.5 - 1.959964 * 0.4)))
+    assert (result.shown, result.ends) == ("82 %", ("67 %", "90.8 %"))
     assert risk_of(3, 0.5, None).ends == ()
     certain = risk_of(10**9, 1e15, 1e6)
     assert (certain.low, certain.value, certain.high) == (1, 1, 1)

@@ -13,8 +13,8 @@ from tests.models.strategies import attributes
 
 def bins_of(attribute: Attribute, *points: int) -> list[tuple[str, str, int]]:
     """Return name, words and points of the bins that are shown."""
-    part = AttributePoints("x", tuple((one,) for one in points))
-    return [(one.name, one.words, one.points[0]) for one in point_bins(part, attribute)]
+    part = AttributePoints("x", tuple((item,) for item in points))
+    return [(item.name, item.words, item.points[0]) for item in point_bins(part, attribute)]
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_neighbouring_intervals_with_the_same_points_are_one(
 @given(attribute=attributes(), data=st.data())
 def test_the_bins_that_are_shown_are_all_bins_once(attribute: Attribute, data: st.DataObject) -> None:
     points = data.draw(st.lists(st.integers(0, 1), min_size=attribute.n_bins, max_size=attribute.n_bins))
-    part = AttributePoints("x", tuple((one,) for one in points))
+    part = AttributePoints("x", tuple((point,) for point in points))
     shown = point_bins(part, attribute)
-    assert [place for one in shown for place in range(one.start, one.stop)] == list(range(attribute.n_bins))
-    assert all(part.points[place] == one.points for one in shown for place in range(one.start, one.stop))
-    assert len({one.name for one in shown}) == len(shown)
+    assert [place for point in shown for place in range(point.start, point.stop)] == list(range(attribute.n_bins))
+    assert all(part.points[place] == point.points for point in shown for place in range(point.start, point.stop))
+    assert len({point.name for point in shown}) == len(shown)
 
 
 def test_points_are_pythons_whole_numbers() -> None:

@@ -19,7 +19,7 @@ from tests.models.scorecards import NOISY, THREE, TWO
 
 def lines(name: str, points: dict[str, int]) -> tuple[PointLine, ...]:
     """Return the lines of an attribute of categories."""
-    part = AttributePoints(name, tuple((one,) for one in points.values()))
+    part = AttributePoints(name, tuple((point,) for point in points.values()))
     return point_lines(part, point_bins(part, Categorical(tuple(points))))
 
 
@@ -38,7 +38,7 @@ def agg() -> Iterator[None]:
 
 
 def widths(axes: Axes) -> list[list[float]]:
-    bars = [one for one in axes.containers if isinstance(one, BarContainer)]
+    bars = [item for item in axes.containers if isinstance(item, BarContainer)]
     return [[bar.get_width() for bar in container] for container in bars]
 
 
@@ -58,8 +58,8 @@ def test_the_attribute_whose_points_differ_most_comes_first() -> None:
 
 def test_bars_have_the_colour_of_the_class_that_points_favour() -> None:
     axes = points_plot(GROUPS, ["points"], "the points", "caption")
-    found = [mpl.colors.to_hex(bar.get_facecolor()).upper() for container in axes.containers for bar in container]
-    assert found[1:] == [colour(0), colour(1), colour(1)]
+    result = [mpl.colors.to_hex(bar.get_facecolor()).upper() for container in axes.containers for bar in container]
+    assert result[1:] == [colour(0), colour(1), colour(1)]
 
 
 def test_the_caption_states_omitted_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_the_caption_states_omitted_attributes(monkeypatch: pytest.MonkeyPatch) 
 def test_three_classes_have_three_bars_a_bin_and_a_legend() -> None:
     axes = THREE.plot()
     assert sum(patch.get_data().values.tolist() == [0, 2] for patch in steps(axes)) == 1  # of the dose, in order
-    assert [len(one) for one in widths(axes) if one] == [3, 3, 3]
+    assert [len(width) for width in widths(axes) if width] == [3, 3, 3]
     assert [0, 3, 0] in widths(axes)
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["home", "intensive care", "ward"]
     axes.figure.canvas.draw()

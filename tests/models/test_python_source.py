@@ -261,5 +261,5 @@ def test_rows_of_a_csv_reader_are_predicted(tmp_path: Path) -> None:
         "30,0.1,0,2.0,1,1b\n30,0.1,0,1,2,1b\n30,0.1,0,1,1, 001 \n30,0.1,0,1,1,1b\n"
     )
     with path.open(newline="") as file:
-        found = [predict(row) for row in csv.DictReader(file)]
-    assert found == [*(name for _, name in literals), "none"]
+        result = [predict(row) for row in csv.DictReader(file)]
+    assert result == [*(name for _, name in literals), "none"]

@@ -70,9 +70,11 @@ Table = tuple[Model, pa.Table]
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a library of R with the package."""
-    found = tmp_path_factory.mktemp("library")
-    subprocess.run(["R", "CMD", "INSTALL", "--no-docs", f"--library={found}", PACKAGE], check=True, capture_output=True)
-    return found
+    result = tmp_path_factory.mktemp("library")
+    subprocess.run(
+        ["R", "CMD", "INSTALL", "--no-docs", f"--library={result}", PACKAGE], check=True, capture_output=True
+    )
+    return result
 
 
 def run(library: Path, *arguments: object) -> str:
@@ -87,7 +89,7 @@ def run(library: Path, *arguments: object) -> str:
 
 def drawn(strategy: st.SearchStrategy[Any], number: int, at: int) -> list[Any]:
     """Return generated values, the same in each run."""
-    found: list[Any] = []
+    result: list[Any] = []
 
     @seed(at)
     @settings(
@@ -99,10 +101,10 @@ def drawn(strategy: st.SearchStrategy[Any], number: int, at: int) -> list[Any]:
     )
     @given(strategy)
     def draw(value: Any) -> None:
-        found.append(value)
+        result.append(value)
 
     draw()
-    return found
+    return result
 
 
 def number_lists() -> st.SearchStrategy[RuleList]:
@@ -210,10 +212,10 @@ def derived(number: int, rows: int, at: int) -> Iterator[Table]:
         schema, table = derived_values.schema(random), derived_values.table(random, rows)
         for name in schema.derivations:
             literals = schema[name].literals(name, negations=True)
-            one = Schema({name: schema[name]}, schema.label)
-            counts = np.eye(len(one.classes), dtype=int)
+            item = Schema({name: schema[name]}, schema.label)
+            counts = np.eye(len(item.classes), dtype=int)
             rules = [Rule((literal,), tuple(counts[place % 2].tolist())) for place, literal in enumerate(literals)]
-            model = RuleList(one, (*rules, Rule((), tuple(counts[-1].tolist()))), NONE)
+            model = RuleList(item, (*rules, Rule((), tuple(counts[-1].tolist()))), NONE)
             yield model, table
             for row in range(min(rows, 6)):
                 yield model, table[row : row + 1]
@@ -266,9 +268,9 @@ def agree(found: Any, expected: Any) -> bool:
         return found == expected
     said, shares = expected
     if shares is None:
-        return [float.fromhex(one) for one in found["said"]] == said
-    words = [str(one).upper() if isinstance(one, bool) else str(one) for one in said]
-    given_ = np.array([[float.fromhex(one) for one in column] for column in found["shares"]]).T
+        return [float.fromhex(item) for item in found["said"]] == said
+    words = [str(item).upper() if isinstance(item, bool) else str(item) for item in said]
+    given_ = np.array([[float.fromhex(item) for item in column] for column in found["shares"]]).T
     return found["said"] == words and np.allclose(given_.reshape(len(said), -1), shares, rtol=1e-12, atol=1e-300)
 
 
@@ -285,10 +287,10 @@ def compared(library: Path, folder: Path, tables: Iterator[Table]) -> tuple[int,
     rows = refused = 0
     for number, (model, table) in enumerate(kept, 1):
         expected = answer(model, table)
-        found = json.loads((folder / f"{number}.said").read_text(encoding="utf-8"))
-        assert agree(REFUSED if "refused" in found else found, expected), (
+        result = json.loads((folder / f"{number}.said").read_text(encoding="utf-8"))
+        assert agree(REFUSED if "refused" in result else result, expected), (
             number,
-            str(found)[:300],
+            str(result)[:300],
             str(expected)[:300],
         )
         rows += 0 if expected == REFUSED else len(table)
@@ -473,8 +475,8 @@ def test_leaves_are_printed_by_the_rule_of_python_and_folded_alike(make, kind, l
         model = make(size, size, kind, schema=schema)
         model.save(tmp_path / "model.json")
         for text, more in ((str(model), []), (model.to_text(), ["full"])):
-            found = run(library, "print", tmp_path / "model.json", *more)
-            assert [one.split() for one in lines_of(found)] == [one.split() for one in lines_of(text)]
+            result = run(library, "print", tmp_path / "model.json", *more)
+            assert [item.split() for item in lines_of(result)] == [item.split() for item in lines_of(text)]
 
 
 def test_the_package_passes_the_check_of_r(tmp_path: Path) -> None:

@@ -174,8 +174,8 @@ def test_a_tree_of_scikit_learn_predicts_the_same(tmp_path, is_class, seed):
     kind = DecisionTreeClassifier if is_class else DecisionTreeRegressor
     tree = kind(max_depth=9, random_state=0).fit(X[:2000], y[:2000])
     model = read(tmp_path, of_scikit_learn(tree, list("abcd"), is_class=is_class))
-    found = model.predict(pd.DataFrame(X, columns=list("abcd")))
-    assert found.tolist() == list(map(str, tree.predict(X))) if is_class else np.array_equal(found, tree.predict(X))
+    result = model.predict(pd.DataFrame(X, columns=list("abcd")))
+    assert result.tolist() == list(map(str, tree.predict(X))) if is_class else np.array_equal(result, tree.predict(X))
     assert isinstance(model, Tree)
     if is_class:
         assert sum(leaf.rows or 0 for leaf in model.leaves) == 2000
@@ -245,8 +245,8 @@ def test_missing_values_follow_the_strategy(tmp_path, missing):
     rng = np.random.default_rng(0)
     temps = [None if x < 0 else int(x) for x in rng.integers(-4, 40, N)]
     skies = [None if x == "" else str(x) for x in rng.choice(["", "?", "sunny", "half", "rain", "fog"], N)]
-    found = model.predict(pd.DataFrame({"temp": pd.array(temps, "Int64"), "sky": skies}))
-    assert found.tolist() == [golf(temp, sky, missing) for temp, sky in zip(temps, skies, strict=True)]
+    result = model.predict(pd.DataFrame({"temp": pd.array(temps, "Int64"), "sky": skies}))
+    assert result.tolist() == [golf(temp, sky, missing) for temp, sky in zip(temps, skies, strict=True)]
 
 
 def test_values_that_mean_missing_have_no_prediction_like_missing_values(tmp_path):
@@ -344,10 +344,10 @@ def test_the_first_rule_of_a_rule_set_decides(tmp_path):
         '<RuleSetModel functionName="classification"><MiningSchema/><RuleSet defaultScore="maybe">'
         f'<RuleSelectionMethod criterion="firstHit"/>{rule}</RuleSet></RuleSetModel>'
     )
-    found = read(tmp_path, pmml(model, fields)).predict(
+    result = read(tmp_path, pmml(model, fields)).predict(
         pd.DataFrame({"age": [50, 50, None, 3], "ward": ["b", "a", "b", None]})
     )
-    assert found.tolist() == ["yes", "maybe", "no", "maybe"]
+    assert result.tolist() == ["yes", "maybe", "no", "maybe"]
     with pytest.raises(ModelFormatError, match='criterion="weightedSum"'):
         read(tmp_path, pmml(model.replace("firstHit", "weightedSum"), fields))
 
@@ -395,21 +395,21 @@ def a_list() -> RuleList:
 @pytest.mark.parametrize("made", [a_tree, a_list])
 def test_sql_is_read_as_the_model_that_wrote_it(tmp_path, made, dialect):
     model = made()
-    found = read(tmp_path, model.to_sql(dialect), SCHEMA)
-    assert type(found) is type(model)
-    assert found.paths == model.paths
-    assert found.predict(rows(5)).tolist() == model.predict(rows(5)).tolist()
+    result = read(tmp_path, model.to_sql(dialect), SCHEMA)
+    assert type(result) is type(model)
+    assert result.paths == model.paths
+    assert result.predict(rows(5)).tolist() == model.predict(rows(5)).tolist()
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "bigquery", "snowflake"])
 @pytest.mark.parametrize("made", [a_tree, a_list])
 def test_sql_for_columns_of_the_declared_types_is_read_as_a_rule_list(tmp_path, made, dialect):
     model = made()
-    found = read(tmp_path, model.to_sql(dialect, types="declared"), SCHEMA)
-    assert isinstance(found, RuleList)
-    assert len(found) == len(model.paths)
-    assert found.predict(rows(50)).tolist() == model.predict(rows(50)).tolist()
-    assert len(set(found.predict(rows(50)).tolist())) == 2
+    result = read(tmp_path, model.to_sql(dialect, types="declared"), SCHEMA)
+    assert isinstance(result, RuleList)
+    assert len(result) == len(model.paths)
+    assert result.predict(rows(50)).tolist() == model.predict(rows(50)).tolist()
+    assert len(set(result.predict(rows(50)).tolist())) == 2
 
 
 @pytest.mark.parametrize("types", ["any", "declared"])
@@ -419,9 +419,9 @@ def test_sql_of_a_single_rule_on_listed_codes_is_read(tmp_path, values, types):
     for last in ((), (Literal("smoker", "true"),)):
         rules = Rule((Literal("ward", "=", values[:1]), *last), label="yes"), Rule((), label="no")
         model = RuleList(schema, rules, NONE)
-        found = read(tmp_path, model.to_sql(types=types), schema)
-        assert isinstance(found, RuleList)
-        assert found.rules == model.rules
+        result = read(tmp_path, model.to_sql(types=types), schema)
+        assert isinstance(result, RuleList)
+        assert result.rules == model.rules
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "bigquery", "snowflake"])
@@ -430,8 +430,8 @@ def test_sql_of_a_number_is_read_too(tmp_path, dialect):
     low, high = Leaf(mean=-1 / 3), Leaf(mean=7.0)
     model = Tree(schema, Split(Literal("smoker", "true"), Split(Literal("age", "<=", (30,)), low, high), low), NONE)
     written = model.to_sql(dialect)
-    found = read(tmp_path, written, schema)
-    assert found.root == model.root
+    result = read(tmp_path, written, schema)
+    assert result.root == model.root
     for old, new in (("7.0", "ten"), ("7.0", "inf"), ("7.0", "70")):
         with pytest.raises(ModelFormatError, match=r"SQL"):
             read(tmp_path, written.replace(old, new), schema)

@@ -82,5 +82,5 @@ def test_a_scorecard_is_a_model_without_leaves():
 
 def test_membership_inference_takes_the_estimator_of_a_scorecard():
     X = pd.DataFrame({"a": [False, True] * 40})
-    found = hr.audit.membership(Adds(), X, np.array([0, 1] * 40), repeats=2, random_state=0)
-    assert 0.3 < found.auc < 0.7  # it is fitted to nothing, and remembers nothing
+    result = hr.audit.membership(Adds(), X, np.array([0, 1] * 40), repeats=2, random_state=0)
+    assert 0.3 < result.auc < 0.7  # it is fitted to nothing, and remembers nothing

@@ -349,7 +349,7 @@ def test_the_text_shows_a_drawn_probability_only_of_a_rule_without_counts() -> N
 
 
 def test_records_have_a_drawn_probability_also_without_counts() -> None:
-    assert [(one["probability"], one["counts"]) for one in LIKELY.get_rules()] == [(0.81, None), (0.54, None)]
+    assert [(rule["probability"], rule["counts"]) for rule in LIKELY.get_rules()] == [(0.81, None), (0.54, None)]
     assert COUNTED.get_rules()[0] | {"condition": ""} == {
         "rule": 1,
         "condition": "",

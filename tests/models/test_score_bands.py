@@ -25,17 +25,17 @@ def bins_of(model, frame):
 
 def check_bands(model, frame, most):
     """Every row's band has its prediction, and holds its score; no band is empty of scores by its ends."""
-    found = model.score_bands(most)
-    places = found.places(*bins_of(model, frame))
+    result = model.score_bands(most)
+    places = result.places(*bins_of(model, frame))
     predicted, scores = model.predict(frame), model.predict_proba(frame)
     classes = model.schema.classes
     for place, label, shares in zip(places, predicted, scores, strict=True):
-        band = found.bands[place]
+        band = result.bands[place]
         band.check(len(classes))
         score = shares[1] if len(classes) == 2 else shares[classes.index(label)]
         assert classes[band.predicted] == label
         assert band.low - 1e-12 <= score <= band.high + 1e-12
-    return found.bands
+    return result.bands
 
 
 @pytest.mark.parametrize("most", [1, 3, 10, 100])

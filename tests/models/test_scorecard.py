@@ -52,9 +52,9 @@ def lead(model: Scorecard, total: int) -> Fraction:
 def test_a_total_is_the_sum_of_the_points_of_a_rows_bins(case: Case) -> None:
     expected = [added_up(case.model, row) for row in case.rows]
     for table in (case.pandas(), case.polars(), case.arrow(), case.array()):
-        found = case.model.totals(table)
-        assert found.reshape(len(expected), -1).tolist() == expected
-        assert found.ndim == (1 if len(case.model.schema.classes) == 2 else 2)
+        result = case.model.totals(table)
+        assert result.reshape(len(expected), -1).tolist() == expected
+        assert result.ndim == (1 if len(case.model.schema.classes) == 2 else 2)
 
 
 @given(case=cases(scorecards()))
@@ -63,21 +63,21 @@ def test_a_class_is_decided_by_whole_totals(case: Case) -> None:
     classes = case.model.schema.classes
     totals = [added_up(case.model, row) for row in case.rows]
     expected = [classes[int(lead(case.model, t[0]) > 0)] if len(t) == 1 else classes[t.index(max(t))] for t in totals]
-    found = case.model.predict(case.arrow()).tolist()
-    assert found == expected
-    assert {type(value) for value in found} == {type(classes[0])}
+    result = case.model.predict(case.arrow()).tolist()
+    assert result == expected
+    assert {type(value) for value in result} == {type(classes[0])}
 
 
 @given(case=cases(scorecards()))
 def test_probabilities_are_the_logistic_map_of_totals(case: Case) -> None:
-    model, found = case.model, case.model.predict_proba(case.arrow())
-    for row, shares in zip(case.rows, found.tolist(), strict=True):
+    model, result = case.model, case.model.predict_proba(case.arrow())
+    for row, shares in zip(case.rows, result.tolist(), strict=True):
         totals = added_up(model, row)
-        one = [0.0, model.unit * float(lead(model, totals[0]))] if len(totals) == 1 else []
-        odds = one or [model.unit * total for total in totals]
-        weights = [math.exp(one - max(odds)) for one in odds]
+        odd = [0.0, model.unit * float(lead(model, totals[0]))] if len(totals) == 1 else []
+        odds = odd or [model.unit * total for total in totals]
+        weights = [math.exp(odd - max(odds)) for odd in odds]
         assert shares == pytest.approx([weight / sum(weights) for weight in weights], rel=1e-9, abs=1e-300)
-    assert found.sum(axis=1) == pytest.approx(1.0)
+    assert result.sum(axis=1) == pytest.approx(1.0)
 
 
 def test_rows_of_the_example_are_added_up_by_hand() -> None:
@@ -196,7 +196,7 @@ def test_a_scorecard_is_a_value_of_pythons_numbers() -> None:
     twin = Scorecard(SCHEMA, np.array([-7]), [AttributePoints("age", points), WARD, SMOKER], 0.1, 0.25, TWO.privacy)  # type: ignore[arg-type]
     assert twin == TWO
     assert hash(twin) == hash(TWO)
-    assert {type(one) for row in twin.parts[0].points for one in row} == {int}
+    assert {type(item) for row in twin.parts[0].points for item in row} == {int}
     assert type(Scorecard(SCHEMA, (0,), (), 1, 0, NONE).error) is float
     assert pickle.loads(pickle.dumps(TWO)) == copy.deepcopy(TWO) == TWO
     assert len(TWO) == 3
@@ -334,15 +334,18 @@ def test_a_row_is_explained_by_its_bins_the_largest_first(row: Any) -> None:
 @given(case=cases(scorecards()))
 def test_explanations_add_up(case: Case) -> None:
     table, classes = case.arrow(), case.model.schema.classes
-    found = case.model.explain(table[:1])
+    result = case.model.explain(table[:1])
     if len(classes) == 2:
-        assert found["base"] + sum(one["points"] for one in found["points"]) == found["total"]
+        assert result["base"] + sum(item["points"] for item in result["points"]) == result["total"]
     else:
         for name in classes:
-            assert found["base"][name] + sum(one[f"points({name})"] for one in found["points"]) == found["total"][name]
+            assert (
+                result["base"][name] + sum(item[f"points({name})"] for item in result["points"])
+                == result["total"][name]
+            )
     total = case.model.totals(table).tolist()[0]
-    assert found["total"] == (total if len(classes) == 2 else dict(zip(classes, total, strict=True)))
-    assert found["prediction"] == case.model.predict(table).tolist()[0]
+    assert result["total"] == (total if len(classes) == 2 else dict(zip(classes, total, strict=True)))
+    assert result["prediction"] == case.model.predict(table).tolist()[0]
 
 
 def test_one_row_is_explained_and_no_value_is_quoted() -> None:
@@ -395,23 +398,23 @@ def test_audits_of_leaves_reject_scorecards(ask: Callable[[Scorecard], Any]) -> 
 
 
 def test_an_audit_of_overfitting_takes_the_predictions() -> None:
-    found = hr.audit.overfit(TWO.predict, (ROWS, [0, 1, 0, 1, 0]), (ROWS, [0, 1, 0, 1, 1]))
-    assert found.leaves == ("leaf no", "leaf yes")
+    result = hr.audit.overfit(TWO.predict, (ROWS, [0, 1, 0, 1, 0]), (ROWS, [0, 1, 0, 1, 1]))
+    assert result.leaves == ("leaf no", "leaf yes")
 
 
 @given(case=cases(scorecards()))
 def test_the_decision_function_is_the_log_odds_and_decides_as_predict_does(case: Case) -> None:
     model, table = case.model, case.arrow()
-    found, shares = model.decision_function(table), model.predict_proba(table)
+    result, shares = model.decision_function(table), model.predict_proba(table)
     classes = np.array(model.schema.classes, dtype=object)
     if len(classes) == 2:
-        assert found.shape == (len(table),)
-        assert classes[(found > 0).astype(int)].tolist() == model.predict(table).tolist()
-        assert expit(found) == pytest.approx(shares[:, 1])
+        assert result.shape == (len(table),)
+        assert classes[(result > 0).astype(int)].tolist() == model.predict(table).tolist()
+        assert expit(result) == pytest.approx(shares[:, 1])
     else:
-        assert found.shape == shares.shape
-        assert classes[found.argmax(axis=1)].tolist() == model.predict(table).tolist()
-        assert softmax(found, axis=1) == pytest.approx(shares)
+        assert result.shape == shares.shape
+        assert classes[result.argmax(axis=1)].tolist() == model.predict(table).tolist()
+        assert softmax(result, axis=1) == pytest.approx(shares)
 
 
 def test_a_number_has_no_decision_function() -> None:

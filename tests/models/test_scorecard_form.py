@@ -34,25 +34,27 @@ def boxes(axes: Axes) -> list[Rectangle]:
 
 def test_the_form_has_points_boxes_and_risks() -> None:
     axes = TWO.form()
-    found = texts(axes)
-    assert found[:4] == ["Points for ill = yes", "case", "date", "filled in by"]
-    assert found[5:7] == ["points", "your points"]
-    assert found[7:13] == ["age", "17 to 30", "-12", "31 to 60", "-3", "61 to 90"]
+    result = texts(axes)
+    assert result[:4] == ["Points for ill = yes", "case", "date", "filled in by"]
+    assert result[5:7] == ["points", "your points"]
+    assert result[7:13] == ["age", "17 to 30", "-12", "31 to 60", "-3", "61 to 90"]
     assert len(boxes(axes)) == 3 + 2  # one an attribute, the base and the total
-    assert found[found.index("base") + 1] == "-7"
-    assert [one.shown for one in sheet(TWO).risks] == found[found.index("P(ill = yes)") + 1 :][: len(sheet(TWO).risks)]
-    assert {"95 % (noise only), from", "to"} <= set(found)
-    predicted = ["yes" if one.total > 0 else "no" for one in sheet(TWO).risks]
-    assert found[found.index("predicted") + 1 :][: len(predicted)] == predicted
-    assert f"Model file: digest {TWO.to_dict()['digest'][:12]}…" in found
-    assert found[-1] == "Guarantee: epsilon-differential privacy with epsilon = 1."
+    assert result[result.index("base") + 1] == "-7"
+    assert [risk.shown for risk in sheet(TWO).risks] == result[result.index("P(ill = yes)") + 1 :][
+        : len(sheet(TWO).risks)
+    ]
+    assert {"95 % (noise only), from", "to"} <= set(result)
+    predicted = ["yes" if risk.total > 0 else "no" for risk in sheet(TWO).risks]
+    assert result[result.index("predicted") + 1 :][: len(predicted)] == predicted
+    assert f"Model file: digest {TWO.to_dict()['digest'][:12]}…" in result
+    assert result[-1] == "Guarantee: epsilon-differential privacy with epsilon = 1."
 
 
 def test_three_classes_have_three_boxes_and_no_risks() -> None:
     axes = THREE.form()
     assert len(boxes(axes)) == 3 * (2 + 2)
-    found = texts(axes)
-    assert (found[0], found[5:8]) == ("Points for goes to", ["home", "intensive\ncare", "ward"])
+    result = texts(axes)
+    assert (result[0], result[5:8]) == ("Points for goes to", ["home", "intensive\ncare", "ward"])
 
 
 LONG = Schema(
@@ -138,10 +140,10 @@ def test_everything_is_on_the_page_and_no_text_covers_another(model: Scorecard) 
     assert all(page.x0 <= e.x0 and e.x1 <= page.x1 and page.y0 <= e.y0 and e.y1 <= page.y1 for e in extents)
     lowest = min(e.y0 for e in extents)
     assert lowest - page.y0 < 0.8 * axes.figure.dpi  # and nothing is left blank at the end
-    for number, one in enumerate(extents):
+    for number, extent in enumerate(extents):
         for other in extents[number + 1 :]:
-            across = min(one.x1, other.x1) - max(one.x0, other.x0)
-            along = min(one.y1, other.y1) - max(one.y0, other.y0)
+            across = min(extent.x1, other.x1) - max(extent.x0, other.x0)
+            along = min(extent.y1, other.y1) - max(extent.y0, other.y0)
             assert across <= 1 or along <= 1
 
 

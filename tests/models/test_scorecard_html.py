@@ -51,7 +51,7 @@ def test_every_attribute_and_the_total_have_an_empty_box_for_each_number() -> No
         lines = Cells(model.to_html()).lines
         boxes = [[size for size, is_box in line if is_box] for line in lines]
         wanted = [[len(bins)] * columns for bins in sheet(model).bins]
-        assert [found for found in boxes if found] == [*wanted, [1] * columns, [1] * columns]
+        assert [result for result in boxes if result] == [*wanted, [1] * columns, [1] * columns]
 
 
 def test_the_lines_of_the_form_have_the_same_width() -> None:

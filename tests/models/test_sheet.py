@@ -7,10 +7,10 @@ from tests.models.scorecards import NONE, THREE, TWO, sheet
 
 def test_a_sheet_has_the_bins_points_and_risks_of_its_scorecard() -> None:
     for model in (TWO, THREE):
-        found = sheet(model)
-        named = [(one.attribute, one.name) for bins in found.bins for one in bins]
+        result = sheet(model)
+        named = [(item.attribute, item.name) for bins in result.bins for item in bins]
         assert named == [(record["attribute"], record["bin"]) for record in model.get_points()]
-    assert [one.record() for one in sheet(TWO).risks] == TWO.risks()
+    assert [item.record() for item in sheet(TWO).risks] == TWO.risks()
     assert sheet(THREE).risks == ()
     assert (sheet(TWO).columns, sheet(THREE).columns) == (("points",), ("home", "intensive care", "ward"))
     assert risk_lines(sheet(TWO))[:2] == [

@@ -73,7 +73,7 @@ def test_a_rule_list_states_rules_and_conditions():
 
 def test_a_scorecard_states_what_it_prints():
     bins = TWO.get_points()
-    points = [one["points"] for one in bins]
+    points = [bin_["points"] for bin_ in bins]
     assert TWO.size == ScorecardSize(len(TWO.parts), len(bins), min(points), max(points))
     assert str(TWO.size).endswith(f"{len(bins)} bins, points from {min(points)} to {max(points)}")
     assert str(ScorecardSize(0, 0, 0, 0)) == "scorecard without attributes"

@@ -70,17 +70,17 @@ def test_missing_values_go_to_the_false_branch(engine: SqlEngine) -> None:
         trees.append(Tree(schema, Split(literal, Leaf(label=1), inner), NONE))
     values = [None, None, float("nan"), float("nan"), -9.0, -9.0]
     table = pa.table({"x": pa.array(values, pa.float64()), "b": [True, False] * 3})
-    for tree, found in zip(trees, engine.select_all(trees, table), strict=True):
-        assert found == tree.predict(table).tolist() == [4, 2] * 3
+    for tree, result in zip(trees, engine.select_all(trees, table), strict=True):
+        assert result == tree.predict(table).tolist() == [4, 2] * 3
 
 
 def test_ordered_values_are_not_compared_as_text(engine: SqlEngine) -> None:
     kind = Ordered(("low", "high", "V", "10", "9"), missing="bin", missing_values=("?",), outside="bin")
     literals = [*kind.literals("x", negations=True), Literal("x", "!=", ("V",))]
     table = pa.table({"x": [*kind.values, " high ", "10.0", "?", "", None, "other", "LOW"]})
-    found = engine.select_all([told_apart(kind, literal, [], "text").model for literal in literals], table)
+    result = engine.select_all([told_apart(kind, literal, [], "text").model for literal in literals], table)
     bins = kind.encode(Table.of(table).column("x", 0))
-    assert found == [np.where(kind.truth(literal)[bins], "no", "yes").tolist() for literal in literals]
+    assert result == [np.where(kind.truth(literal)[bins], "no", "yes").tolist() for literal in literals]
 
 
 def test_a_tree_of_the_greatest_depth_is_read(engine: SqlEngine) -> None:

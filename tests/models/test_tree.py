@@ -320,17 +320,19 @@ def spoken(name: str, attribute: Attribute) -> dict[str, Callable[[Cell], bool]]
     def within(values: tuple[Value, ...], is_in: bool, cell: Cell) -> bool:
         return cell.role != "missing" and (cell.role == "known" and str(cell.typed) in map(str, values)) == is_in
 
-    found: dict[str, Callable[[Cell], bool]] = {}
+    result: dict[str, Callable[[Cell], bool]] = {}
     for literal in attribute.literals(name, negations=True):
-        found[f"not ({literal})"] = lambda cell, literal=literal: not holds(literal, cell, attribute)
-        found[str(literal)] = lambda cell, literal=literal: holds(literal, cell, attribute)
+        result[f"not ({literal})"] = lambda cell, literal=literal: not holds(literal, cell, attribute)
+        result[str(literal)] = lambda cell, literal=literal: holds(literal, cell, attribute)
     for values in chained.from_iterable(combinations(attribute.listed, size) for size in range(1, 5)):
         for word, is_in in (("in", True), ("not in", False)):
             text = f"{printable(name)} {word} {{{', '.join(map(quoted_text, values))}}}"
-            found[text] = partial(within, values, is_in)
-    either = {f"{text} or missing": says for text, says in found.items()}
+            result[text] = partial(within, values, is_in)
+    either = {f"{text} or missing": says for text, says in result.items()}
     either |= {f"({text})": says for text, says in either.items()}
-    return found | {text: lambda cell, says=says: cell.role == "missing" or says(cell) for text, says in either.items()}
+    return result | {
+        text: lambda cell, says=says: cell.role == "missing" or says(cell) for text, says in either.items()
+    }
 
 
 @given(case=cases(trees()))

@@ -66,12 +66,14 @@ SHAPES = [DrawnLeaf(1, "75.0 % of 4", (0.25, 0.75)), SMALL, full(2), full(4), ch
 LONG = ["a class with a rather long name", "another_one_without_any_spaces_in_it"]
 
 
-@pytest.mark.parametrize(("root", "classes"), [(SMALL, CLASSES), (full(4), CLASSES), *((one, LONG) for one in SHAPES)])
+@pytest.mark.parametrize(
+    ("root", "classes"), [(SMALL, CLASSES), (full(4), CLASSES), *((shape, LONG) for shape in SHAPES)]
+)
 def test_boxes_are_apart_text_is_in_its_box_and_all_of_it_on_the_picture(root: DrawnNode, classes: list[str]) -> None:
     axes = tree_diagram(root, classes, "epsilon-differential privacy with epsilon = 1; no counts were released", None)
     axes.figure.canvas.draw()
     drawn = [box.get_window_extent() for box in boxes(axes)]
-    assert not any(one.overlaps(other) for one, other in combinations(drawn, 2))
+    assert not any(shape.overlaps(other) for shape, other in combinations(drawn, 2))
     for text in axes.texts:
         extent = text.get_window_extent()
         if text.get_text() not in ("yes", "no") or text.get_weight() == "bold":
@@ -117,9 +119,9 @@ def test_leaves_have_the_colour_of_their_class_and_the_legend_names_it() -> None
 
 def test_bars_have_the_length_of_their_shares() -> None:
     axes = tree_diagram(SMALL, CLASSES, "caption", None)
-    one, other = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-    assert one.get_width() == pytest.approx(9 * other.get_width())
-    assert other.get_x() == pytest.approx(one.get_x() + one.get_width())
+    item, other = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
+    assert item.get_width() == pytest.approx(9 * other.get_width())
+    assert other.get_x() == pytest.approx(item.get_x() + item.get_width())
 
 
 @pytest.mark.parametrize("size", [(3, 2), (12, 9)])

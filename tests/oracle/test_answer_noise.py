@@ -89,15 +89,15 @@ def test_the_variances_are_those_of_draws(sizes, epsilon, steps, draws):
         4 * (2 / draws) ** 0.5,
     )
     noise, starts = mechanism.noise, np.cumsum([0, *sizes[:-1]])
-    found = np.array(mechanism.simulate(np.zeros((draws, sum(sizes)), dtype=np.int64), rng))  # a draw for each class
+    result = np.array(mechanism.simulate(np.zeros((draws, sum(sizes)), dtype=np.int64), rng))  # a draw for each class
     if epsilon < 10:  # else rounding removes some of the noise
         for place, (start, size) in enumerate(zip(starts, sizes, strict=True)):
-            part = found[:, start : start + size].astype(float)
+            part = result[:, start : start + size].astype(float)
             total, difference = np.mean(part.sum(axis=1) ** 2), np.mean((part[:, 0] - part[:, 1]) ** 2) / 2
             assert np.mean(part**2) == pytest.approx(noise.counts[place], rel=near)
             assert total == pytest.approx(noise.totals[place], rel=near)
             assert difference == pytest.approx(noise.differences[place], rel=near)
-    assert np.mean(found.astype(float) ** 2) < (1 + near) * np.mean(np.repeat(noise.counts, sizes))
+    assert np.mean(result.astype(float) ** 2) < (1 + near) * np.mean(np.repeat(noise.counts, sizes))
 
 
 def test_the_number_of_rows_weighs_groups_by_their_variance():

@@ -40,15 +40,15 @@ def test_error_masses_average_two_estimates_and_halve_the_noise():
     rng = np.random.default_rng(0)
     wrong, right, noise, draws = np.full(9, 400), np.full(9, 600), 50.0, 4000
     source = (wrong + right) / 3000  # what the weighted source has in each bin
-    found = []
+    result = []
     for _ in range(draws):
         noisy = [np.rint(part + rng.normal(scale=np.sqrt(noise), size=9)).astype(int) for part in (wrong, right)]
         answer = ErrorCounts(BINS, noisy[0], noisy[1], AnswerNoise.independent(BINS.sizes, noise))
         masses, variance = answer.errors(source * 3000 / answer.n_rows)
-        found.append(masses * answer.n_rows)
+        result.append(masses * answer.n_rows)
         assert variance * answer.n_rows**2 == pytest.approx([noise / 2] * 9)
-    assert np.mean(found) == pytest.approx(400, abs=0.5)
-    assert np.var(found) == pytest.approx(noise / 2, rel=0.05)
+    assert np.mean(result) == pytest.approx(400, abs=0.5)
+    assert np.var(result) == pytest.approx(noise / 2, rel=0.05)
 
 
 def test_published_ratios_are_shares_of_the_source():

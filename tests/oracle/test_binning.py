@@ -27,8 +27,8 @@ def test_the_number_of_bins_keeps_rows_to_noise_near_four(rows, scale):
 @pytest.mark.parametrize(("rows", "scale"), [(5000, 75), (2500, 4), (700, 44), (10**6, 1), (50, 500)])
 def test_the_published_rule_has_no_limit_but_two(rows, scale):
     wanted = rows / (4 * np.sqrt(2) * scale)
-    found = n_bins(rows, lambda _: scale, np.inf)
-    assert found == 2 or abs(found - wanted) <= 0.5
+    result = n_bins(rows, lambda _: scale, np.inf)
+    assert result == 2 or abs(result - wanted) <= 0.5
     assert n_bins(700, lambda _: 0, np.inf) == 12
 
 
@@ -47,9 +47,9 @@ def test_without_noise_there_are_as_many_bins_as_allowed():
 @pytest.mark.parametrize("most", [12, np.inf])
 def test_the_number_of_bins_is_the_largest_that_its_own_noise_allows(most):
     for rows in (50, 500, 5000, 50_000):
-        found = n_bins(rows, lambda q: 20 - 15 / q, most)
+        result = n_bins(rows, lambda q: 20 - 15 / q, most)
         allowed = [q for q in range(2, 3000) if q <= min(most, round(rows / (4 * np.sqrt(2) * (20 - 15 / q))))]
-        assert found == max(allowed, default=2)
+        assert result == max(allowed, default=2)
 
 
 def slow_cuts(numbers, weights, most):
@@ -76,11 +76,11 @@ def test_cuts_are_weighted_quantiles(pairs, most, weighted):
     weights = np.array([weight for _, weight in pairs] if weighted else [1] * len(pairs), dtype=float)
     if len(set(numbers)) < 2 or not weights.any():
         return
-    found = choose_bins(np.array(numbers)[:, None], most, weights)["x0"]
+    result = choose_bins(np.array(numbers)[:, None], most, weights)["x0"]
     expected = slow_cuts(numbers, weights, most)
-    assert found.cuts == (expected or (sorted(set(numbers))[-2],))
-    assert (found.low, found.high) == (min(numbers), max(numbers))
-    assert 2 <= len(found.known_bins) <= most
+    assert result.cuts == (expected or (sorted(set(numbers))[-2],))
+    assert (result.low, result.high) == (min(numbers), max(numbers))
+    assert 2 <= len(result.known_bins) <= most
 
 
 def test_bins_of_many_rows_share_the_weight_equally():
@@ -95,9 +95,9 @@ def test_bins_of_many_rows_share_the_weight_equally():
 def test_rare_categories_are_one_bin_together():
     """A category is kept from a quarter of an equal share on: ¼·¼ = 1/16 here."""
     words = ["a"] * 80 + ["b"] * 10 + ["c"] * 10 + ["d"] * 4 + ["e"] * 3 + ["f"] * 3 + [None] * 7
-    found = choose_bins(pl.DataFrame({"w": words}), 4)["w"]
-    assert found.values == ("a", "b", "c")
-    assert found.bins == ("a", "b", "c", "missing", "outside")
+    result = choose_bins(pl.DataFrame({"w": words}), 4)["w"]
+    assert result.values == ("a", "b", "c")
+    assert result.bins == ("a", "b", "c", "missing", "outside")
     assert choose_bins(pl.DataFrame({"w": words}), 8)["w"].values == ("a", "b", "c", "d")
     weights = np.array([0.01] * 104 + [9.0] * 6 + [0.0] * 7)
     assert choose_bins(pl.DataFrame({"w": words}), 4, weights)["w"].values == ("e", "f")

@@ -52,8 +52,8 @@ def test_the_largest_loss_of_a_bin_with_rows_is_the_stated_loss(scale, rows):
                 )
                 for u, m in ((wrong, rows), (more, rows + 1))
             }
-            one, other = log_of.values()
-            worst = max(worst, np.abs(one - other).max())
+            item, other = log_of.values()
+            worst = max(worst, np.abs(item - other).max())
     assert worst == pytest.approx(told, abs=1e-12)
 
 
@@ -78,17 +78,17 @@ def test_the_ratio_that_is_drawn_has_the_density_that_breaks_the_claim():
         low, high = (laplace.cdf(c * rows, loc=wrong, scale=25.0) for c in window)
         return high - low
 
-    one, two = inside(1, 1), inside(1, 2)
-    for found, wanted in ((one, exact(1, 1)), (two, exact(1, 2))):
-        assert found == pytest.approx(wanted, abs=6.2 * sqrt(wanted / draws))
-    assert two / one > exp(1 / 25) * 1.3
+    item, two = inside(1, 1), inside(1, 2)
+    for result, wanted in ((item, exact(1, 1)), (two, exact(1, 2))):
+        assert result == pytest.approx(wanted, abs=6.2 * sqrt(wanted / draws))
+    assert two / item > exp(1 / 25) * 1.3
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
 def test_a_row_in_an_empty_bin_changes_half_of_the_answers(wrong):
     mechanism, draws = PublishedRatios(Fraction(1), 25), 20_000
-    found = mechanism.simulate((np.full(draws, wrong), np.ones(draws)), np.random.default_rng(3))
-    assert np.mean(np.array(found) != 0) > 0.5 - 6 * sqrt(0.25 / draws)
+    result = mechanism.simulate((np.full(draws, wrong), np.ones(draws)), np.random.default_rng(3))
+    assert np.mean(np.array(result) != 0) > 0.5 - 6 * sqrt(0.25 / draws)
 
 
 def test_a_bin_without_rows_tells_so_with_certainty():
@@ -100,9 +100,9 @@ def test_a_bin_without_rows_tells_so_with_certainty():
 
 def test_denominators_that_differ_are_no_neighbours_for_it():
     mechanism = PublishedRatios(Fraction(1, 2), 3)
-    one = np.array([1, 2]), np.array([5, 5])
-    assert mechanism.distance(one, (np.array([2, 0]), np.array([5, 5]))) == 3
-    assert mechanism.distance(one, (np.array([1, 2]), np.array([5, 6]))) == inf
+    item = np.array([1, 2]), np.array([5, 5])
+    assert mechanism.distance(item, (np.array([2, 0]), np.array([5, 5]))) == 3
+    assert mechanism.distance(item, (np.array([1, 2]), np.array([5, 6]))) == inf
     assert (mechanism.sensitivity, mechanism.scale, mechanism.delta) == (3, 6.0, 0)
     assert "as published" in mechanism.record.words
     assert "the published lemma" in PublishedRatios.__doc__

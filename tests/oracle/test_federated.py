@@ -31,10 +31,10 @@ def test_answers_add_up_to_those_of_the_pooled_table():
     tree = hr.OptimalTreeClassifier(max_depth=2, schema=hr.Schema(dict(BINS.attributes), DATA.schema.label)).fit(X, Y)
     assert np.array_equal(federated.marginals(BINS).rows, pooled.marginals(BINS).rows)
     assert np.array_equal(federated.class_marginals(BINS).rows, pooled.class_marginals(BINS).rows)
-    one, other = federated.error_marginals(BINS, tree.tree_), pooled.error_marginals(BINS, tree.tree_)
-    assert np.array_equal(one.wrong, other.wrong)
-    assert np.array_equal(one.right, other.right)
-    assert one.noise.counts == pytest.approx([3 * variance for variance in other.noise.counts])
+    item, other = federated.error_marginals(BINS, tree.tree_), pooled.error_marginals(BINS, tree.tree_)
+    assert np.array_equal(item.wrong, other.wrong)
+    assert np.array_equal(item.right, other.right)
+    assert item.noise.counts == pytest.approx([3 * variance for variance in other.noise.counts])
     assert (federated.columns, federated.classes, federated.label.classes) == (
         pooled.columns,
         pooled.classes,
@@ -44,9 +44,9 @@ def test_answers_add_up_to_those_of_the_pooled_table():
 
 
 def test_noise_adds_up_in_variance():
-    federated, one = hr.oracle.FederatedOracle(oracles()), oracles()[0]
-    assert federated.noise_scale(BINS.sizes) == pytest.approx(np.sqrt(3) * one.noise_scale(BINS.sizes))
-    noise, of_one = federated.marginals(BINS).noise, one.marginals(BINS).noise
+    federated, item = hr.oracle.FederatedOracle(oracles()), oracles()[0]
+    assert federated.noise_scale(BINS.sizes) == pytest.approx(np.sqrt(3) * item.noise_scale(BINS.sizes))
+    noise, of_one = federated.marginals(BINS).noise, item.marginals(BINS).noise
     assert noise.scale == pytest.approx(federated.noise_scale(BINS.sizes))
     assert noise.by_bin == pytest.approx(3 * of_one.by_bin)
     assert noise.totals == pytest.approx([3 * total for total in of_one.totals])
@@ -89,8 +89,8 @@ def test_a_person_with_rows_at_every_curator_pays_the_sum(release):
     card, cards = federated.privacy, [oracle.privacy for oracle in given]
     assert card.unit == federated.unit == unit
     assert card.epsilon == Fraction(3, 2)
-    assert card.delta == sum(one.delta for one in cards)
-    assert card.rho == sum(one.rho for one in cards)
+    assert card.delta == sum(item.delta for item in cards)
+    assert card.rho == sum(item.rho for item in cards)
     assert card.notes[-1].words == "rows of one who can be with every curator: the charge is the sum"
     assert not [note for note in card.notes if note.code == "row_at_one_curator"]
 
@@ -129,14 +129,14 @@ class Dropping:
 
 
 def test_a_curator_who_drops_out_is_asked_again_alone():
-    one, two, three = oracles()
-    federated = hr.oracle.FederatedOracle([one, Dropping(two, 2), three])
+    item, two, three = oracles()
+    federated = hr.oracle.FederatedOracle([item, Dropping(two, 2), three])
     for _ in range(2):
         with pytest.raises(ServiceError):
             federated.marginals(BINS)
-    assert [oracle.queries_left for oracle in (one, two, three)] == [2, 3, 3]
+    assert [oracle.queries_left for oracle in (item, two, three)] == [2, 3, 3]
     federated.marginals(BINS)
-    assert [oracle.queries_left for oracle in (one, two, three)] == [2, 2, 2]
+    assert [oracle.queries_left for oracle in (item, two, three)] == [2, 2, 2]
     federated.marginals(BINS)
     assert federated.queries_left == 1
 
@@ -147,21 +147,21 @@ def notes(error):
 
 def test_a_partly_answered_question_states_that_its_charges_stay():
     """What was found: "Nothing was charged", said the second curator's budget; the first had charged all it had."""
-    one, two, three = oracles()
-    federated = hr.oracle.FederatedOracle([one, Dropping(two, 1), three])
+    item, two, three = oracles()
+    federated = hr.oracle.FederatedOracle([item, Dropping(two, 1), three])
     with pytest.raises(ServiceError, match="1 of 3 curators") as caught:
         federated.marginals(BINS)
     assert len(notes(caught.value)) == 1
     federated.marginals(BINS)
     with pytest.raises(ServiceError) as caught:
-        hr.oracle.FederatedOracle([Dropping(two, 1), one]).marginals(BINS)
+        hr.oracle.FederatedOracle([Dropping(two, 1), item]).marginals(BINS)
     assert notes(caught.value) == []
 
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError, KeyError])
 def test_any_error_of_a_curator_states_that_other_charges_stay(failure, monkeypatch):
-    one, two, _ = oracles()
-    federated = hr.oracle.FederatedOracle([one, two])
+    item, two, _ = oracles()
+    federated = hr.oracle.FederatedOracle([item, two])
     monkeypatch.setattr(two, "class_marginals", lambda _: (_ for _ in ()).throw(failure))
     with pytest.raises(failure, match="1 of 2 curators stays charged"):
         federated.class_marginals(BINS)
@@ -176,7 +176,7 @@ def test_learners_take_it_as_one_oracle():
 
 
 def test_oracles_that_do_not_go_together_are_refused():
-    one, two, _ = oracles()
+    item, two, _ = oracles()
     other = hr.Oracle(X.iloc[:, :3], Y, hr.Budget(1), classes=DATA.schema.classes)
     gaussian = hr.Oracle(X, Y, hr.Budget(1, 1e-6), release="gaussian", classes=DATA.schema.classes)
     ratios = [hr.Oracle(X, Y, hr.Budget(1), release="ratio", classes=DATA.schema.classes) for _ in range(2)]
@@ -185,15 +185,15 @@ def test_oracles_that_do_not_go_together_are_refused():
         hr.Oracle(whose, Y, hr.Budget(1), classes=DATA.schema.classes, unit=hr.Unit("who", rows)) for rows in (2, 1)
     )
     for given, said in (
-        ([one], "two or more"),
-        ([one, two, one], "two or more"),
-        ([one, other], "same columns"),
-        ([one, gaussian], "same release"),
+        ([item], "two or more"),
+        ([item, two, item], "two or more"),
+        ([item, other], "same columns"),
+        ([item, gaussian], "same release"),
         ([of_persons, of_one_visit], "same unit"),
         (ratios, "counts"),
     ):
         with pytest.raises(ArgumentError, match=said):
             hr.oracle.FederatedOracle(given)
     with pytest.raises(ArgumentTypeError):
-        hr.oracle.FederatedOracle([one, "two"])
-    assert repr(hr.oracle.FederatedOracle([one, two])) == "<FederatedOracle of 2 curators, 3 questions left>"
+        hr.oracle.FederatedOracle([item, "two"])
+    assert repr(hr.oracle.FederatedOracle([item, two])) == "<FederatedOracle of 2 curators, 3 questions left>"

@@ -104,9 +104,9 @@ def test_made_up_rows_are_made_of_the_bins_alone():
     """Two targets of the same types, no value in common: the same probe rows."""
     row = {"flag": True, "word": "zebra", "size": 1e6, "age": -7, "label": True}
     for frame in FRAMES.values():
-        one, other = (hr.Oracle(*split(frame(rows)), None) for rows in ([], [row] * 9))
+        item, other = (hr.Oracle(*split(frame(rows)), None) for rows in ([], [row] * 9))
         for bins in (ALL, ONE):
-            made = [asked._target.probe_rows(bins).data.to_native() for asked in (one, other)]
+            made = [asked._target.probe_rows(bins).data.to_native() for asked in (item, other)]
             assert made[0].equals(made[1])
 
 

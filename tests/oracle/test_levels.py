@@ -62,13 +62,13 @@ def of(rows, kind="polars"):
 
 def slow(bins, rows, steps_of):
     """Return the sums of the steps of the rows in each bin."""
-    found = []
+    result = []
     for name, attribute in bins.attributes:
         sums = [Fraction(0)] * attribute.n_bins
         for row, value in rows:
             sums[bin(attribute, row[name])] += steps_of(row, level_of(NUMBER, value))
-        found += sums
-    return found
+        result += sums
+    return result
 
 
 def right_of(said, level):
@@ -230,12 +230,12 @@ def test_a_table_in_an_engine_has_the_same_sums(engine, request):
 
     def check(load):
         loaded = load(table)
-        found = hr.Oracle.from_table(loaded, "label", None, 9, number=NUMBER)
-        one, other = found.level_marginals(bins), of_frame.level_marginals(bins)
-        assert (one.below.tolist(), one.above.tolist()) == (other.below.tolist(), other.above.tolist())
+        result = hr.Oracle.from_table(loaded, "label", None, 9, number=NUMBER)
+        item, other = result.level_marginals(bins), of_frame.level_marginals(bins)
+        assert (item.below.tolist(), item.above.tolist()) == (other.below.tolist(), other.above.tolist())
         for hypothesis in (Always(True), Always(False), TREE):
-            one, other = found.error_marginals(bins, hypothesis), of_frame.error_marginals(bins, hypothesis)
-            assert (one.wrong.tolist(), one.right.tolist()) == (other.wrong.tolist(), other.right.tolist())
+            item, other = result.error_marginals(bins, hypothesis), of_frame.error_marginals(bins, hypothesis)
+            assert (item.wrong.tolist(), item.right.tolist()) == (other.wrong.tolist(), other.right.tolist())
         with pytest.raises(ArgumentError, match="column"):
             hr.Oracle.from_table(loaded, "age", None, number=NUMBER)
 
@@ -250,15 +250,15 @@ def test_several_curators_add_up_or_refuse():
     rng = np.random.default_rng(1)
     row = {"flag": True, "word": "r", "size": 1.0, "age": 5, "label": True}
     rows = [({**row, "age": int(a)}, v) for a, v in zip(rng.integers(0, 100, 60), rng.normal(6, 8, 60), strict=True)]
-    one, other = rows[:20], rows[20:]
-    parts = [hr.Oracle(*of(part), None, 3, number=NUMBER) for part in (one, other)]
+    item, other = rows[:20], rows[20:]
+    parts = [hr.Oracle(*of(part), None, 3, number=NUMBER) for part in (item, other)]
     pooled, federated = hr.Oracle(*of(rows), None, 2, number=NUMBER), FederatedOracle(parts)
-    found, expected = federated.level_marginals(ALL), pooled.level_marginals(ALL)
-    assert isinstance(found, LevelSums)
-    assert (found.below.tolist(), found.above.tolist()) == (expected.below.tolist(), expected.above.tolist())
-    found, expected = federated.error_marginals(ALL, TREE), pooled.error_marginals(ALL, TREE)
-    assert isinstance(found, ErrorCounts)
-    assert (found.wrong.tolist(), found.steps) == (expected.wrong.tolist(), STEPS)
+    result, expected = federated.level_marginals(ALL), pooled.level_marginals(ALL)
+    assert isinstance(result, LevelSums)
+    assert (result.below.tolist(), result.above.tolist()) == (expected.below.tolist(), expected.above.tolist())
+    result, expected = federated.error_marginals(ALL, TREE), pooled.error_marginals(ALL, TREE)
+    assert isinstance(result, ErrorCounts)
+    assert (result.wrong.tolist(), result.steps) == (expected.wrong.tolist(), STEPS)
     for number in (Number("label", -3, 17, 9), Number("label", -3, 18, 8), None):
         labels = (of(other)[1], number) if number else (of(other)[1] > 6, None)
         with pytest.raises(ArgumentError, match="same bounds and levels"):

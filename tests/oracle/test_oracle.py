@@ -108,9 +108,9 @@ def test_the_card_states_the_questions_and_the_guarantee():
 
 @pytest.mark.parametrize(("release", "delta"), [("counts", 0), ("gaussian", 1e-6)])
 def test_a_seed_voids_the_guarantee_and_repeats_the_answers(release, delta):
-    one, other = (oracle(hr.Budget(1, delta), release=release, random_state=4) for _ in range(2))
-    assert one.marginals(BINS).rows.tolist() == other.marginals(BINS).rows.tolist()
-    assert one.privacy.headline == "none (seeded noise)"
+    item, other = (oracle(hr.Budget(1, delta), release=release, random_state=4) for _ in range(2))
+    assert item.marginals(BINS).rows.tolist() == other.marginals(BINS).rows.tolist()
+    assert item.privacy.headline == "none (seeded noise)"
     secure = [oracle(hr.Budget(1, delta), release=release) for _ in range(2)]
     assert secure[0].marginals(BINS).rows.tolist() != secure[1].marginals(BINS).rows.tolist()
 
@@ -462,25 +462,25 @@ def test_parameters_out_of_range_are_refused_in_words(parameters, error, match):
 @pytest.mark.parametrize("release", ["counts", "gaussian"])
 def test_rows_of_each_class_are_counted_by_bin(release):
     asked = hr.Oracle(FRAME, THIRDS, None, classes=("a", "b", "c"), release=release)
-    found = asked.class_marginals(BINS)
+    result = asked.class_marginals(BINS)
     assert asked.label == hr.Label("ward", ("a", "b", "c"))
-    assert found.rows.shape == (8, 3)
-    assert found.rows[0].tolist() == [int((THIRDS[SIZES == 1.0] == word).sum()) for word in "abc"]
-    assert found.rows.sum(axis=1).tolist() == TRUE
-    assert (found.noise.is_exact, found.n_rows, found.variance.tolist()) == (True, N, [0] * 8)
-    assert found.masses == pytest.approx(np.array(TRUE) / N)
+    assert result.rows.shape == (8, 3)
+    assert result.rows[0].tolist() == [int((THIRDS[SIZES == 1.0] == word).sum()) for word in "abc"]
+    assert result.rows.sum(axis=1).tolist() == TRUE
+    assert (result.noise.is_exact, result.n_rows, result.variance.tolist()) == (True, N, [0] * 8)
+    assert result.masses == pytest.approx(np.array(TRUE) / N)
     errors = asked.error_marginals(BINS, Always("b"))
-    assert errors.right.tolist() == found.rows[:, 1].tolist()
+    assert errors.right.tolist() == result.rows[:, 1].tolist()
     assert asked.queries_left == 1
 
 
 def test_noise_on_the_rows_of_a_class_equals_the_noise_on_counts():
     budget = hr.Budget(1)
     asked = hr.Oracle(FRAME, THIRDS, budget, 1, classes=("a", "b", "c"), random_state=0)
-    found = asked.class_marginals(BINS)
-    assert found.noise == AnswerHistograms(Fraction(1), (4, 4)).noise
-    assert found.noise.scale == asked.noise_scale(BINS.sizes) < 2
-    assert found.variance == pytest.approx(3 * found.noise.by_bin / found.n_rows**2)
+    result = asked.class_marginals(BINS)
+    assert result.noise == AnswerHistograms(Fraction(1), (4, 4)).noise
+    assert result.noise.scale == asked.noise_scale(BINS.sizes) < 2
+    assert result.variance == pytest.approx(3 * result.noise.by_bin / result.n_rows**2)
     assert (budget.spent, asked.queries_left) == (1, 0)
     with pytest.raises(OracleExhaustedError):
         asked.class_marginals(BINS)

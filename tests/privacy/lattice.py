@@ -41,11 +41,11 @@ def numbers(size, radius):
 @cache
 def volumes(sizes, top):
     """Return the number of points of gauge at most r, for r from 0 to `top`."""
-    found = []
+    result = []
     for radius in range(top + 1):
         by_sum = [(numbers(size, radius), times) for size, times in Counter(sizes).items()]
-        found.append(sum(prod(n[total] ** times for n, times in by_sum) for total in range(-radius, radius + 1)))
-    return found
+        result.append(sum(prod(n[total] ** times for n, times in by_sum) for total in range(-radius, radius + 1)))
+    return result
 
 
 def law(sizes, step, top, digits=50):
@@ -58,10 +58,10 @@ def law(sizes, step, top, digits=50):
         each = [Decimal(0)] * c + [
             (1 - q) ** (d + 1) * comb(r - c + d, d) * q ** (r - c) / volume[r] for r in range(c, top + 1)
         ]
-        found = [sum(each[top:], Decimal(0))]
-        for one in reversed(each[:top]):
-            found.append(found[-1] + one)
-    return found[::-1]
+        result = [sum(each[top:], Decimal(0))]
+        for item in reversed(each[:top]):
+            result.append(result[-1] + item)
+    return result[::-1]
 
 
 def point_chances(sizes, step, reach):

@@ -188,8 +188,8 @@ def test_caps_on_epsilon_and_rho_both_hold():
 def test_zcdp_accounting_accepts_charges_that_fit_either_cap():
     account = Account(Fraction(1), DELTA, accounting="zcdp")
     assert (account.remaining, account.remaining_with_delta, account.remaining_delta) == (1, 1, DELTA)
-    one = account.charged(Charge("one", Fraction(1)))  # by addition: 0.462 in ρ would be an ε of 5
-    assert (one.remaining, one.remaining_rho, one.remaining_with_delta) == (0, 0, 0)
+    item = account.charged(Charge("one", Fraction(1)))  # by addition: 0.462 in ρ would be an ε of 5
+    assert (item.remaining, item.remaining_rho, item.remaining_with_delta) == (0, 0, 0)
     small = Charge("small", Fraction(1, 20), rho=Fraction(1, 3200))
     for _ in range(70):
         account = account.charged(small)  # by ρ: 3.5 by addition

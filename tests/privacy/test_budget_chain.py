@@ -39,14 +39,14 @@ def test_records_round_trip_and_each_entry_has_the_previous_hash(account, charge
     record = grown(account, charges)
     assert json.loads(record.to_json()) == record.to_dict()
     assert record.to_json().startswith("{\n")  # by which `Releases.load` knows a budget from a ledger
-    found = Record.from_dict(json.loads(record.to_json()))
-    assert found == record
-    assert found.to_json() == record.to_json()  # whose lines were added one by one
-    assert found.account.charges == charges
-    assert [charge.declared for charge in found.account.charges] == [charge.declared for charge in charges]
-    assert found.hashes == tuple(map(sha, found.entries))
-    assert [entry["previous"] for entry in found.entries] == ["", *found.hashes[:-1]]
-    assert found.head == found.hashes[-1]
+    result = Record.from_dict(json.loads(record.to_json()))
+    assert result == record
+    assert result.to_json() == record.to_json()  # whose lines were added one by one
+    assert result.account.charges == charges
+    assert [charge.declared for charge in result.account.charges] == [charge.declared for charge in charges]
+    assert result.hashes == tuple(map(sha, result.entries))
+    assert [entry["previous"] for entry in result.entries] == ["", *result.hashes[:-1]]
+    assert result.head == result.hashes[-1]
 
 
 @given(CAPS, st.lists(CHARGES, max_size=3).map(tuple), st.data())

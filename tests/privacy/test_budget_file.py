@@ -26,8 +26,8 @@ def test_a_charge_is_on_disk_when_it_returns(path):
 
 
 def test_what_another_run_charged_counts(path):
-    one, two = FileBudget(path), FileBudget(path)
-    one.charge(0.75, purpose="first")
+    item, two = FileBudget(path), FileBudget(path)
+    item.charge(0.75, purpose="first")
     with pytest.raises(BudgetExceededError, match=r"epsilon=0\.25 left"):
         two.charge(0.5, purpose="second")
     two.charge(0.25, purpose="third")
@@ -111,13 +111,13 @@ def test_a_second_name_of_the_file_is_refused(path):
 
 
 def test_a_digest_belongs_to_the_last_charge_through_the_same_object(path):
-    one, two = FileBudget(path), FileBudget(path)
+    item, two = FileBudget(path), FileBudget(path)
     with pytest.raises(StateError, match="no model was charged"):
-        one.add_digest("a" * 64)
-    one.charge("1/4", purpose="first")
+        item.add_digest("a" * 64)
+    item.charge("1/4", purpose="first")
     two.charge("1/4", purpose="second")
-    one.add_digest("a" * 64)
-    assert one.record.entries[-1]["charge"] == 1
+    item.add_digest("a" * 64)
+    assert item.record.entries[-1]["charge"] == 1
     with pytest.raises(ArgumentError, match="digest of a model"):
         two.add_digest("a row")
     assert [entry["kind"] for entry in two.record.entries] == ["opened", "charged", "charged", "released"]

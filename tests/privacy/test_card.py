@@ -218,10 +218,10 @@ def test_a_notebook_shows_all_that_the_text_says_escaped() -> None:
     ],
 )
 def test_a_card_states_every_source_of_secure_noise(mechanisms, sources):
-    charges = [Charge("counts", Fraction(1, 2), mechanism=one.record) for one in mechanisms]
+    charges = [Charge("counts", Fraction(1, 2), mechanism=mechanism.record) for mechanism in mechanisms]
     charges.append(Charge("unused", Fraction(1, 4)))
     noise = noise_fact(SecureNoise().description, charges)
-    assert [one.code for one in noise.get("sources", (noise,))] == sources
+    assert [mechanism.code for mechanism in noise.get("sources", (noise,))] == sources
     card = PrivacyCard(tuple(charges), noise, "hedgerow")
     assert card.has_noise
     assert ("cryptographic generator of the operating system" in str(card)) == ("operating_system" in sources)

@@ -107,10 +107,10 @@ def worst_rounding_of_sizes(found, table, weight):
     """The largest error of the log-probability of any size, in nats, if all sizes have the same prior."""
     sizes = found.sizes
     exactly = [log_sum(replace(found, depth=size).log_weights(table, weight).values()) for size in sizes]
-    exactly = [PRECISE.subtract(one, log_sum(exactly)) for one in exactly]
+    exactly = [PRECISE.subtract(search, log_sum(exactly)) for search in exactly]
     return max(
-        abs(PRECISE.subtract(exact_chance([(np.array([one.total(size) for size in sizes]), place)]), exactly[place]))
-        for one in searches(found, table, weight)
+        abs(PRECISE.subtract(exact_chance([(np.array([search.total(size) for size in sizes]), place)]), exactly[place]))
+        for search in searches(found, table, weight)
         for place in range(len(sizes))
     )
 
@@ -132,10 +132,10 @@ def test_rounding_of_two_tables_is_within_its_allowance(examples, objective):
     @given(models(60, objective), st.data(), st.sampled_from(EPSILONS))
     def within(found, data, epsilon):
         mechanism = plan_of(found).mechanism(epsilon)
-        one, other = data.draw(large(found.schema)), data.draw(large(found.schema))
+        item, other = data.draw(large(found.schema)), data.draw(large(found.schema))
         together = sum(
             worst_rounding(found, table, mechanism.weight) + worst_rounding_of_sizes(found, table, mechanism.weight)
-            for table in (one, other)
+            for table in (item, other)
         )
         assert together <= reserved(mechanism)
 
@@ -159,13 +159,13 @@ def test_a_leaf_rounds_its_rows_once(objective, data, classes, epsilon):
     semiring = all_models(float(weight), constant(0.1), None if loss.is_errors else loss)
     losses = [PRECISE.multiply(decimal(-weight / loss.steps), Decimal(int(x))) for x in loss.totals(np.array(counts))]
     expected = PRECISE.subtract(log_sum(losses), PRECISE.ln(Decimal(v)))
-    found = semiring.leaf(np.array(counts, dtype=float)[:, None])[0]
-    assert abs(PRECISE.subtract(Decimal(found), expected)) <= room(float(weight) * sum(counts) + v + 8 + 8 * np.log(v))
+    result = semiring.leaf(np.array(counts, dtype=float)[:, None])[0]
+    assert abs(PRECISE.subtract(Decimal(result), expected)) <= room(float(weight) * sum(counts) + v + 8 + 8 * np.log(v))
     if semiring.spread is not None:
         half = PRECISE.multiply(decimal(weight / 2), Decimal(abs(counts[0] - counts[1])))
         expected = PRECISE.subtract(log_sum([half, -half]), PRECISE.ln(Decimal(2)))
-        found = semiring.spread(np.array([abs(counts[0] - counts[1])], dtype=float))[0]
-        assert abs(PRECISE.subtract(Decimal(found), expected)) <= room(float(half) + 11)
+        result = semiring.spread(np.array([abs(counts[0] - counts[1])], dtype=float))[0]
+        assert abs(PRECISE.subtract(Decimal(result), expected)) <= room(float(half) + 11)
 
 
 @settings(max_examples=7 * settings.default.max_examples)
@@ -175,10 +175,10 @@ def test_a_sum_rounds_its_largest_distance_and_its_length(data, k, size):
     near = st.floats(-1, 1).map(lambda x: x - size)
     terms = data.draw(st.lists(st.one_of(near, st.floats(-size, 0)), min_size=k + 1, max_size=k + 1))
     first, others = np.array(terms[:1]), np.array(terms[1:])
-    found = all_models(1.0, constant(0.5)).plus(first, others[None], np.ones(k))[0]
+    result = all_models(1.0, constant(0.5)).plus(first, others[None], np.ones(k))[0]
     expected = log_sum([Decimal(x) for x in terms])
-    allowed = room(max(terms) - min(terms) + abs(found) + k + 9 + 8 * np.log(k + 1))
-    assert abs(PRECISE.subtract(Decimal(found), expected)) <= allowed
+    allowed = room(max(terms) - min(terms) + abs(result) + k + 9 + 8 * np.log(k + 1))
+    assert abs(PRECISE.subtract(Decimal(result), expected)) <= allowed
 
 
 @settings(max_examples=7 * settings.default.max_examples)
@@ -199,9 +199,9 @@ def test_a_last_choice_by_differences_rounds_four_and_a_half_times(data, total, 
         expected = log_sum([leaf(*total) + stop.ln(), *options])
     differences = np.array([abs((2 * a - total[0]) - (2 * b - total[1])) for a, b in caught], dtype=float)[None]
     last = LastChoice.of(all_models(float(weight), constant(0.25)), np.array(total, dtype=float), 0)
-    found = last.values(np.array(total, dtype=float)[:, None], np.array([k]), differences, np.ones(k))[0]
+    result = last.values(np.array(total, dtype=float)[:, None], np.array([k]), differences, np.ones(k))[0]
     allowed = room(4.5 * float(weight) * n + size.constant)
-    assert abs(PRECISE.subtract(Decimal(found), expected)) <= allowed
+    assert abs(PRECISE.subtract(Decimal(result), expected)) <= allowed
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -231,11 +231,11 @@ def test_a_state_rounds_its_rows_five_times_a_level_and_once_more(examples, obje
 def test_rounding_is_real_and_grows_with_the_rows():
     """So that the test above has power: a ten-thousandth of what is kept would not be enough."""
     schema = schema_of(Boolean(), Categorical(("a", "b", "c")))
-    found = Models(Space.of_trees(schema), 2)
-    mechanism = Draw(found.space, 2, constant(0.5)).mechanism(Fraction(10))
+    result = Models(Space.of_trees(schema), 2)
+    mechanism = Draw(result.space, 2, constant(0.5)).mechanism(Fraction(10))
     few = Table(schema, tuple((world, i % 2, 3 * i + 1) for i, world in enumerate(all_worlds(schema))))
     many = replace(few, rows=tuple((cells, label, times * 2**25 + 7) for cells, label, times in few.rows))
-    small, big = (worst_rounding(found, table, mechanism.weight) for table in (few, many))
+    small, big = (worst_rounding(result, table, mechanism.weight) for table in (few, many))
     assert big > 1000 * small
     assert reserved(mechanism) / 10**4 < big < reserved(mechanism)
     assert small > 0
@@ -350,8 +350,8 @@ def test_log_weights_do_not_overflow_however_large_epsilon_is(epsilon):
     assert 0 < mechanism.weight < mechanism.epsilon == epsilon
     sampler = ModelSampler(table.tally, plan, exhaustive_levels(plan.space, plan.depth), lambda _: None)
     for source in SOURCES:
-        found = source.prepare(mechanism)(sampler)
-        assert Models(plan.space, 2).loss(found, table) == 0  # x1 says the class
+        result = source.prepare(mechanism)(sampler)
+        assert Models(plan.space, 2).loss(result, table) == 0  # x1 says the class
 
 
 @pytest.mark.parametrize("stop", [5e-324, 1e-300, math.nextafter(1.0, 0.0)])
@@ -407,10 +407,10 @@ def off_at(real, where):
     """Return a function that is eight units in the last place off at some places of an array, or of some numbers."""
 
     def coarse(values):
-        found = np.array(real(values))
+        result = np.array(real(values))
         chosen = where(np.asarray(values))
-        found.flat[chosen] += 8 * np.spacing(np.abs(found.flat[chosen]))
-        return found
+        result.flat[chosen] += 8 * np.spacing(np.abs(result.flat[chosen]))
+        return result
 
     return coarse
 
@@ -461,9 +461,9 @@ def test_a_function_that_is_inaccurate_at_some_numbers_is_refused(monkeypatch, n
 @pytest.mark.parametrize("prior", [*map(constant, (1e-9, 0.1, 0.5, 0.75, 0.9, 1 - 1e-9)), StopPrior(-2.0, 1.0, 0.5, 4)])
 @pytest.mark.parametrize("depth", [0, 2])
 def test_the_logarithms_of_the_prior_are_rounded_once(prior, depth):
-    semiring, one, odds = all_models(1.0, prior), np.array([1]), Decimal(prior.log_odds(depth))
-    assert ulps(semiring.stop(one, depth), [-PRECISE.ln(1 + PRECISE.exp(-odds))]) <= 0.5
-    assert ulps(semiring.go(one, depth), [-PRECISE.ln(1 + PRECISE.exp(odds))]) <= 0.5
+    semiring, item, odds = all_models(1.0, prior), np.array([1]), Decimal(prior.log_odds(depth))
+    assert ulps(semiring.stop(item, depth), [-PRECISE.ln(1 + PRECISE.exp(-odds))]) <= 0.5
+    assert ulps(semiring.go(item, depth), [-PRECISE.ln(1 + PRECISE.exp(odds))]) <= 0.5
 
 
 # The draws

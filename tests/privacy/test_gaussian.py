@@ -44,13 +44,13 @@ def test_answers_of_different_widths_cost_the_same_together(epsilon, delta, cell
     """ρ = Σ d/(2σ²) in exact arithmetic, converted by OpenDP, is no more than was charged."""
     mechanisms = gaussian(epsilon, delta, len(cells), cells)
     rho = sum(Fraction(d) / (2 * Fraction(m.scale) ** 2) for d, m in zip(cells, mechanisms, strict=True))
-    one = dp.m.make_gaussian(
+    item = dp.m.make_gaussian(
         dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64"), scale=1 / sqrt(2 * float(rho))
     )
     at = float(delta) if Fraction(float(delta)) <= delta else np.nextafter(float(delta), 0)
     assert sum(m.epsilon for m in mechanisms) == epsilon
-    assert dp.c.make_zCDP_to_approxDP(one).map(1.0).epsilon(at) <= float(epsilon) * (1 + 1e-12)
-    assert float(one.map(1.0)) == pytest.approx(float(rho))
+    assert dp.c.make_zCDP_to_approxDP(item).map(1.0).epsilon(at) <= float(epsilon) * (1 + 1e-12)
+    assert float(item.map(1.0)) == pytest.approx(float(rho))
 
 
 def test_the_charge_is_near_the_closed_form_of_concentrated_privacy():
@@ -94,15 +94,15 @@ def test_unequal_parts_cost_no_more_together_than_equal_ones(epsilon, delta, par
 @given(EPSILONS, DELTAS, st.fractions(Fraction(1, 100), 900), st.integers(1, 2**21))
 def test_the_noise_of_a_part_scales_with_its_root(epsilon, delta, part, changes):
     whole = GaussianCounts(epsilon, delta, 1000, 1, 1, adds_up_rho=True).scale
-    found = GaussianCounts(epsilon, delta, 1000, 2, changes, part, adds_up_rho=True).scale
-    assert found == pytest.approx(whole * sqrt(changes / part), rel=1e-12)
+    result = GaussianCounts(epsilon, delta, 1000, 2, changes, part, adds_up_rho=True).scale
+    assert result == pytest.approx(whole * sqrt(changes / part), rel=1e-12)
 
 
 def test_an_answer_that_takes_more_parts_says_so():
-    one, three = (
+    item, three = (
         GaussianCounts(Fraction(1), Fraction(1, 10**6), 9, 2, 4, Fraction(parts), adds_up_rho=True) for parts in (1, 3)
     )
-    assert one.record.words == f"discrete Gaussian, answer 2 of 9, sigma {one.scale:.4g}"
+    assert item.record.words == f"discrete Gaussian, answer 2 of 9, sigma {item.scale:.4g}"
     assert three.record.words == f"discrete Gaussian, 3 parts of 9, sigma {three.scale:.4g}"
 
 
@@ -122,7 +122,7 @@ def test_answers_of_a_series_use_up_no_more_of_mu_squared_than_there_is(epsilon,
         used += mechanism.changes * grid**2 / ((Fraction(sigma) ** 2 - 2) / (1 + Fraction(1, 10**6)))
         assert mechanism.information == mu**2 * mechanism.parts / 1000
     assert mu**2 * Fraction(99, 100) <= used <= mu**2
-    assert [sum(getattr(one, name) for one in mechanisms) for name in ("epsilon", "delta", "rho")] == [
+    assert [sum(getattr(item, name) for item in mechanisms) for name in ("epsilon", "delta", "rho")] == [
         epsilon,
         delta,
         mu**2 / 2,
@@ -135,11 +135,11 @@ def test_the_information_of_a_series_in_rho_is_twice_its_rho():
 
 
 def test_noise_for_units_is_as_many_times_as_large():
-    one, five = (
+    item, five = (
         GaussianCounts(Fraction(1), Fraction(1, 10**6), 1, 1, 10**4, rows=rows, adds_up_rho=False) for rows in (1, 5)
     )
-    assert five.scale == pytest.approx(5 * one.scale, rel=1e-4)
-    assert (five.mu, five.rho, five.sensitivity) == (one.mu, one.rho, 500)
+    assert five.scale == pytest.approx(5 * item.scale, rel=1e-4)
+    assert (five.mu, five.rho, five.sensitivity) == (item.mu, item.rho, 500)
 
 
 def test_the_record_states_mu():

@@ -44,8 +44,8 @@ SMALL = st.sampled_from([Fraction(1, 10), Fraction(1, 1000), Fraction(1, 10**6),
 
 @pytest.mark.parametrize(("epsilon", "mu", "delta"), DELTAS)
 def test_delta_is_bounded_from_above_within_the_digits_of_a_reference(epsilon, mu, delta):
-    found, wanted = Fraction(delta_of_shift(Fraction(epsilon), Fraction(mu))), Fraction(delta)
-    assert abs(found / wanted - 1) < Fraction(1, 10**28)
+    result, wanted = Fraction(delta_of_shift(Fraction(epsilon), Fraction(mu))), Fraction(delta)
+    assert abs(result / wanted - 1) < Fraction(1, 10**28)
 
 
 @given(st.decimals(Decimal("0.001"), 100, places=6))
@@ -72,10 +72,10 @@ def _density(x):
 
 @pytest.mark.parametrize(("epsilon", "delta", "mu"), LARGEST)
 def test_the_largest_mu_is_just_below_that_of_a_reference(epsilon, delta, mu):
-    found = largest_mu(Fraction(epsilon), Fraction(delta))
-    assert mu * (1 - 1e-9) < float(found) <= mu
-    assert certifies(found, Fraction(epsilon), Fraction(delta))
-    assert not certifies(found * (1 + Fraction(1, 10**8)), Fraction(epsilon), Fraction(delta))
+    result = largest_mu(Fraction(epsilon), Fraction(delta))
+    assert mu * (1 - 1e-9) < float(result) <= mu
+    assert certifies(result, Fraction(epsilon), Fraction(delta))
+    assert not certifies(result * (1 + Fraction(1, 10**8)), Fraction(epsilon), Fraction(delta))
 
 
 @settings(max_examples=15)
@@ -119,10 +119,10 @@ def test_mu_does_not_depend_on_the_digits_that_a_caller_computes_with(epsilon, d
     of, of_delta = largest_mu.__wrapped__, certifies.__wrapped__
     with localcontext(Context(prec=digits, rounding=ROUND_FLOOR, Emin=-2, Emax=2, traps=[])):
         certifies.cache_clear()
-        found = of(*asked)
-        assert of_delta(found, *asked)
-        assert not of_delta(found * (1 + Fraction(1, 10**8)), *asked)
-    assert found == of(*asked)
+        result = of(*asked)
+        assert of_delta(result, *asked)
+        assert not of_delta(result * (1 + Fraction(1, 10**8)), *asked)
+    assert result == of(*asked)
 
 
 # Noise on whole numbers
@@ -183,9 +183,9 @@ def test_one_count_by_two_ways_has_the_same_delta():
 def test_the_exact_delta_of_discrete_noise_is_at_most_the_charge(epsilon, delta, changes):
     squares, mu = sum(change**2 for change in changes), largest_mu(Fraction(epsilon), Fraction(delta))
     sigma, grid = gdp_noise(squares / mu**2)
-    found = delta_of_several(sigma, [change * grid for change in changes], float(epsilon))
-    assert found <= float(delta)
-    assert found > 0.9 * float(delta)
+    result = delta_of_several(sigma, [change * grid for change in changes], float(epsilon))
+    assert result <= float(delta)
+    assert result > 0.9 * float(delta)
 
 
 def test_without_the_margin_discrete_noise_has_a_larger_delta_than_charged():

@@ -26,7 +26,7 @@ def test_impurity_is_the_formula_rounded_down(counts):
 
 @given(st.lists(st.integers(0, 2**40), min_size=2, max_size=5), st.integers(2**40, 2**43 - 1))
 def test_impurity_fits_in_64_bits_up_to_the_most_rows(counts, n):
-    last = [min(one, n // len(counts)) for one in counts[1:]]
+    last = [min(count, n // len(counts)) for count in counts[1:]]
     counts = np.array([n - sum(last), *last])
     assert int(impurity(counts)) == floor(RESOLUTION * gini(counts.tolist()))
     halves = np.array([n - n // 2, n // 2])

@@ -42,14 +42,14 @@ def exactly(counts, mechanism, weight=None):
     weight = mechanism.weight if weight is None else weight
     weights = {positions: decimal(weight * score(counts, mechanism, positions)) for positions in tuples(mechanism)}
     total = log_sum(weights.values())
-    return {positions: PRECISE.subtract(found, total) for positions, found in weights.items()}
+    return {positions: PRECISE.subtract(result, total) for positions, result in weights.items()}
 
 
 def as_drawn(counts, mechanism):
     """The log-probability of every tuple as it is drawn, to 60 digits: from what is offered at every choice."""
-    found = list(executions(lambda choose: mechanism.sampler(np.array(counts, dtype=np.int64), choose)()))
-    chances = {positions: exact_chance(path) for positions, path in found}
-    assert len(chances) == len(found)
+    result = list(executions(lambda choose: mechanism.sampler(np.array(counts, dtype=np.int64), choose)()))
+    chances = {positions: exact_chance(path) for positions, path in result}
+    assert len(chances) == len(result)
     return chances
 
 
@@ -93,9 +93,9 @@ def test_every_tuple_is_drawn_with_its_exact_probability(column, epsilon, block)
     mechanism = JointQuantiles(epsilon, bins, len(counts) - 1)
     expected = exactly(counts, mechanism)
     with patch.object(joint_quantiles, "_BLOCK", block):
-        found = as_drawn(counts, mechanism)
-    assert found.keys() == expected.keys()
-    assert max(abs(found[places] - expected[places]) for places in expected) < Decimal("1e-11")
+        result = as_drawn(counts, mechanism)
+    assert result.keys() == expected.keys()
+    assert max(abs(result[places] - expected[places]) for places in expected) < Decimal("1e-11")
 
 
 @pytest.mark.statistics
@@ -113,13 +113,13 @@ def test_draws_have_the_exact_distribution(source, draws):
         return np.array([*summed.values()])
 
     drawn = [run(np.array(counts)) for _ in range(draws)]
-    found = np.array([drawn.count(places) for places in order])
-    assert found.sum() == draws
-    assert p_value(found, chances(1)) > ALARM
-    assert all(p_value(found, chances(factor)) < ALARM for factor in FACTORS)
+    result = np.array([drawn.count(places) for places in order])
+    assert result.sum() == draws
+    assert p_value(result, chances(1)) > ALARM
+    assert all(p_value(result, chances(factor)) < ALARM for factor in FACTORS)
     # of k outcomes: its mean is below sqrt(k / 4n), and one draw moves it by 1/n at most (McDiarmid)
     bound = math.sqrt(len(order) / (4 * draws)) + math.sqrt(-math.log(ALARM) / (2 * draws))
-    assert np.abs(found / draws - chances(1)).sum() / 2 < bound
+    assert np.abs(result / draws - chances(1)).sum() / 2 < bound
 
 
 def test_the_steps_of_a_draw_do_not_depend_on_the_rows():
@@ -127,15 +127,15 @@ def test_the_steps_of_a_draw_do_not_depend_on_the_rows():
     assert mechanism.parts == 4
 
     def offered(counts, places):
-        found = []
+        result = []
 
         def choose(log_weights):
-            found.append(log_weights)
-            return places[len(found) - 1]
+            result.append(log_weights)
+            return places[len(result) - 1]
 
         mechanism.sampler(np.array(counts), choose)()
-        assert all(np.isfinite(one).all() for one in found)
-        return [len(one) for one in found]
+        assert all(np.isfinite(item).all() for item in result)
+        return [len(item) for item in result]
 
     for places in ([0, 0, 0], [2, 0, 4], [26, 0, 0]):
         tables = ([0] * 8, [1] * 8, [0, 0, 0, 2**31, 0, 0, 0, 0], [5, 0, 0, 0, 0, 0, 0, 900])
@@ -200,9 +200,9 @@ def test_a_row_changes_the_score_by_at_most_its_sensitivity_which_is_tight():
 def test_a_row_changes_log_probabilities_of_tuples_by_at_most_epsilon(tables, epsilon):
     before, after, bins = tables
     mechanism = JointQuantiles(epsilon, bins, len(before) - 1)
-    one, other = (as_drawn(counts, mechanism) for counts in (before, after))
-    assert max(abs(one[places] - other[places]) for places in one) <= decimal(epsilon)
-    assert rho_of(one, other) <= float(mechanism.rho) * (1 + 1e-9) + 1e-13
+    item, other = (as_drawn(counts, mechanism) for counts in (before, after))
+    assert max(abs(item[places] - other[places]) for places in item) <= decimal(epsilon)
+    assert rho_of(item, other) <= float(mechanism.rho) * (1 + 1e-9) + 1e-13
 
 
 def test_most_of_epsilon_is_used():
@@ -213,8 +213,8 @@ def test_most_of_epsilon_is_used():
     """
     empty = [0] * 60
     mechanism = JointQuantiles(Fraction(1), 2, 61)
-    one, other = (exactly([*empty, *counts], mechanism) for counts in ([0, 1], [1, 1]))
-    assert Decimal("0.9") < max(abs(one[positions] - other[positions]) for positions in one) <= 1
+    item, other = (exactly([*empty, *counts], mechanism) for counts in ([0, 1], [1, 1]))
+    assert Decimal("0.9") < max(abs(item[positions] - other[positions]) for positions in item) <= 1
 
 
 def test_distances_count_rows():
@@ -228,8 +228,8 @@ def test_distances_count_rows():
 
 
 def worst_rounding(counts, mechanism):
-    found, expected = as_drawn(counts, mechanism), exactly(counts, mechanism)
-    return max(abs(PRECISE.subtract(found[places], expected[places])) for places in expected)
+    result, expected = as_drawn(counts, mechanism), exactly(counts, mechanism)
+    return max(abs(PRECISE.subtract(result[places], expected[places])) for places in expected)
 
 
 @pytest.mark.parametrize("examples", SIZES)
@@ -239,10 +239,10 @@ def test_rounding_of_two_columns_is_within_its_allowance(examples):
     @settings(max_examples=examples, deadline=None)
     @given(large, st.data(), EPSILONS)
     def within(column, data, epsilon):
-        one, bins = column
-        mechanism = JointQuantiles(epsilon, bins, len(one) - 1)
-        other = data.draw(st.permutations(one))
-        together = sum(worst_rounding(counts, mechanism) for counts in (one, other))
+        item, bins = column
+        mechanism = JointQuantiles(epsilon, bins, len(item) - 1)
+        other = data.draw(st.permutations(item))
+        together = sum(worst_rounding(counts, mechanism) for counts in (item, other))
         assert together <= reserved(mechanism)
 
     within()
@@ -262,12 +262,12 @@ def test_the_log_weights_of_intervals_are_exact_products(bins):
     counts = [2**31, 12_345, 2**30 + 1, 2**30 - 12_347]
     mechanism = JointQuantiles(Fraction(1, 3), bins, 3)
     ends = np.cumsum([count * mechanism.parts for count in counts])
-    found = Intervals(ends, bins, float(mechanism.weight)).after(np.array([0, *ends[:-1]]), 1)
+    result = Intervals(ends, bins, float(mechanism.weight)).after(np.array([0, *ends[:-1]]), 1)
     for start in range(4):
         for end in range(1, 4):
             rows = sum(counts[start : end + 1]) if end >= start else -sum(counts[end + 1 : start])
             expected = -mechanism.weight * mechanism.parts * abs(bins * rows - sum(counts))
-            assert Fraction(float(found[start, end - 1])) == expected
+            assert Fraction(float(result[start, end - 1])) == expected
 
 
 # The weight

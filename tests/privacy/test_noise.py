@@ -59,10 +59,10 @@ def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
     scores, sensitivity, epsilon = [0, 3, 5, 9, 9, 30], 4, Fraction(1, 2)
     exact = permute_and_flip(scores, sensitivity / float(epsilon))
     assert exact.sum() == pytest.approx(1)
-    found = choices(source, epsilon, scores, sensitivity, draws)
-    assert p_value(found, exact) > ALARM
+    result = choices(source, epsilon, scores, sensitivity, draws)
+    assert p_value(result, exact) > ALARM
     for factor in FACTORS:
-        assert p_value(found, permute_and_flip(scores, float(factor) * sensitivity / float(epsilon))) < ALARM
+        assert p_value(result, permute_and_flip(scores, float(factor) * sensitivity / float(epsilon))) < ALARM
 
 
 @pytest.mark.statistics
@@ -71,10 +71,10 @@ def test_permute_and_flip_draws_its_exact_probabilities(source, draws):
 def test_two_sided_permute_and_flip_has_noise_of_twice_the_scale(source, draws):
     scores, sensitivity, epsilon = [0, 3, 5, 9, 9, 30], 4, Fraction(1)
     scale = 2 * sensitivity / float(epsilon)
-    found = choices(source, epsilon, scores, sensitivity, draws, TwoSidedPermuteAndFlip)
-    assert p_value(found, permute_and_flip(scores, scale)) > ALARM
+    result = choices(source, epsilon, scores, sensitivity, draws, TwoSidedPermuteAndFlip)
+    assert p_value(result, permute_and_flip(scores, scale)) > ALARM
     for factor in (*FACTORS, Fraction(1, 2)):
-        assert p_value(found, permute_and_flip(scores, float(factor) * scale)) < ALARM
+        assert p_value(result, permute_and_flip(scores, float(factor) * scale)) < ALARM
 
 
 def gumbel(scores, scale):
@@ -89,11 +89,11 @@ def gumbel(scores, scale):
 @pytest.mark.parametrize(("kind", "sides"), [(GumbelChoice, 1), (TwoSidedGumbelChoice, 2)])
 def test_choices_for_budgets_in_rho_are_the_exponential_mechanism(kind, sides, source, draws):
     scores, scale = [0, 3, 5, 9, 9, 30], 8.0
-    found = choices(source, Fraction(sides, 2), scores, 4, draws, kind)
-    assert p_value(found, gumbel(scores, scale)) > ALARM
+    result = choices(source, Fraction(sides, 2), scores, 4, draws, kind)
+    assert p_value(result, gumbel(scores, scale)) > ALARM
     for factor in FACTORS:
-        assert p_value(found, gumbel(scores, float(factor) * scale)) < ALARM
-    assert p_value(found, permute_and_flip(scores, scale)) < ALARM
+        assert p_value(result, gumbel(scores, float(factor) * scale)) < ALARM
+    assert p_value(result, permute_and_flip(scores, scale)) < ALARM
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 4])
@@ -105,8 +105,11 @@ def test_a_choice_by_gumbel_noise_costs_its_rho_and_hardly_less(kind, moves, eps
     scale, worst, loss = mechanism._directions * max(moves) / epsilon, 0.0, 0.0
     for scores, change in product(product(range(0, 9, 2), repeat=3), product(moves, repeat=3)):
         if scores[0] == 0:
-            one, other = (np.log(gumbel(np.array(scores) + more, scale)) for more in (0, np.array(change)))
-            worst, loss = max(worst, rho_of(dict(enumerate(one)), dict(enumerate(other)))), max(loss, *abs(one - other))
+            item, other = (np.log(gumbel(np.array(scores) + more, scale)) for more in (0, np.array(change)))
+            worst, loss = (
+                max(worst, rho_of(dict(enumerate(item)), dict(enumerate(other)))),
+                max(loss, *abs(item - other)),
+            )
     told = float(mechanism.rho)
     assert 0.9 * told < worst <= told * (1 + 1e-9)
     assert loss <= epsilon * (1 + 1e-9)
@@ -115,9 +118,9 @@ def test_a_choice_by_gumbel_noise_costs_its_rho_and_hardly_less(kind, moves, eps
 @pytest.mark.claim("Gumbel noise replaces permute-and-flip")
 def test_permute_and_flip_would_cost_more():
     """Its log-ratios have a range of more than ε, and at ε = 1 it costs 1.88 times what Gumbel noise does."""
-    one, other = permute_and_flip([0, 1, 1, 1], 1.0), permute_and_flip([1, 1, 1, 1], 1.0)
-    log_ratios = np.log(one / other)
-    flipped = rho_of(dict(enumerate(np.log(one))), dict(enumerate(np.log(other))))
+    item, other = permute_and_flip([0, 1, 1, 1], 1.0), permute_and_flip([1, 1, 1, 1], 1.0)
+    log_ratios = np.log(item / other)
+    flipped = rho_of(dict(enumerate(np.log(item))), dict(enumerate(np.log(other))))
     assert np.ptp(log_ratios) > 1.3
     assert flipped > 1.8 * float(GumbelChoice(Fraction(1), 1).rho)
 
@@ -127,14 +130,14 @@ def test_theorem_two_sided_permute_and_flip_costs_at_most_epsilon(scores, data):
     """Sensitivity 2, scale 4/ε. McKenna and Sheldon 2020, Theorem 1."""
     epsilon = 0.7
     moves = data.draw(st.lists(st.integers(-2, 2), min_size=len(scores), max_size=len(scores)))
-    one = permute_and_flip(scores, 4 / epsilon)
+    item = permute_and_flip(scores, 4 / epsilon)
     other = permute_and_flip([s + m for s, m in zip(scores, moves, strict=True)], 4 / epsilon)
-    assert np.abs(np.log(one / other)).max() <= epsilon + 1e-12
+    assert np.abs(np.log(item / other)).max() <= epsilon + 1e-12
 
 
 def test_half_of_the_noise_is_too_little_for_two_sided_scores():
-    one, other = permute_and_flip([10, 0, 10], 2.0), permute_and_flip([8, 2, 8], 2.0)
-    assert np.abs(np.log(one / other)).max() > 1.1  # sensitivity 2, ε = 1: what a monotone score may have
+    item, other = permute_and_flip([10, 0, 10], 2.0), permute_and_flip([8, 2, 8], 2.0)
+    assert np.abs(np.log(item / other)).max() > 1.1  # sensitivity 2, ε = 1: what a monotone score may have
 
 
 def test_theorem_permute_and_flip_matches_the_paper_for_two_candidates():
@@ -148,9 +151,9 @@ def test_theorem_permute_and_flip_on_monotone_scores_costs_at_most_epsilon(score
     """The theorem that is charged, checked on exact probabilities: sensitivity 2, scale 2/ε (not 4/ε)."""
     epsilon = 0.7
     rises = data.draw(st.lists(st.integers(0, 2), min_size=len(scores), max_size=len(scores)))
-    one = permute_and_flip(scores, 2 / epsilon)
+    item = permute_and_flip(scores, 2 / epsilon)
     other = permute_and_flip([s + r for s, r in zip(scores, rises, strict=True)], 2 / epsilon)
-    assert np.abs(np.log(one / other)).max() <= epsilon + 1e-12
+    assert np.abs(np.log(item / other)).max() <= epsilon + 1e-12
 
 
 @pytest.mark.statistics
@@ -168,9 +171,9 @@ def test_siblings_are_drawn_independently_with_exact_probabilities(source, draws
         first, second = (permute_and_flip(scores, float(factor) * sensitivity / float(epsilon)) for scores in inputs)
         return np.outer(first, second).ravel()
 
-    found = together(epsilon)
-    assert p_value(found, exact(1)) > ALARM
-    assert all(p_value(found, exact(factor)) < ALARM for factor in FACTORS)
+    result = together(epsilon)
+    assert p_value(result, exact(1)) > ALARM
+    assert all(p_value(result, exact(factor)) < ALARM for factor in FACTORS)
 
 
 def test_siblings_cost_what_one_of_them_costs():
@@ -220,9 +223,9 @@ def discrete_laplace(epsilon):
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_discrete_laplace_draws_its_exact_probabilities(source, draws):
     epsilon = Fraction(1, 4)
-    found = laplace_counts(source, epsilon, draws)
-    assert p_value(found, discrete_laplace(epsilon)) > ALARM
-    assert all(p_value(found, discrete_laplace(epsilon / factor)) < ALARM for factor in FACTORS)
+    result = laplace_counts(source, epsilon, draws)
+    assert p_value(result, discrete_laplace(epsilon)) > ALARM
+    assert all(p_value(result, discrete_laplace(epsilon / factor)) < ALARM for factor in FACTORS)
 
 
 @pytest.mark.statistics

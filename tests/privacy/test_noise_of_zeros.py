@@ -64,9 +64,9 @@ def chances(mechanism, factor=1):
         mass = np.exp(-((wide / (float(factor) * mechanism.scale)) ** 2) / 2)
     else:
         mass = np.exp(-np.abs(wide) / float(factor * mechanism.sensitivity / mechanism.epsilon))
-    found = np.zeros(2 * REACH + 1)
-    np.add.at(found, np.clip(wide, -REACH, REACH) + REACH, mass / mass.sum())
-    return found
+    result = np.zeros(2 * REACH + 1)
+    np.add.at(result, np.clip(wide, -REACH, REACH) + REACH, mass / mass.sum())
+    return result
 
 
 def counted(noise):
@@ -112,10 +112,10 @@ def test_noise_that_histograms_share_is_the_same_for_each_of_their_values(source
     kinds = np.array([[0] * 5, [0, 7, 0, 7, 0], [2, 2, 2, 3, 3], [-9, 0, 0, -9, 0], [2**40, 0, 1, 2**40, 1]])
     histograms, mechanism = np.tile(kinds, (1500, 1)), SharedHistograms(Fraction(1), (3, 2))
     noise = (np.array(source.prepare(mechanism)(histograms)) - histograms) * mechanism.grid
-    found, step = gauges(noise, mechanism.sizes).astype(np.int64), Fraction(1, mechanism.grid)
+    result, step = gauges(noise, mechanism.sizes).astype(np.int64), Fraction(1, mechanism.grid)
     exact = gauge_chances(mechanism.sizes, step)
     for place in range(len(kinds)):
-        counts = np.bincount(found[place :: len(kinds)], minlength=len(exact))
+        counts = np.bincount(result[place :: len(kinds)], minlength=len(exact))
         assert p_value(counts, exact) > ALARM, "the noise depends on the data"
         for factor in FACTORS:
             off = np.zeros(len(counts))
@@ -143,11 +143,11 @@ def permuted_and_flipped(scores, scale):
     accept = np.exp(-(np.array(scores) - min(scores)) / scale)
 
     def chosen(left):
-        found = np.zeros(len(scores))
+        result = np.zeros(len(scores))
         for place in left:
-            found[place] += accept[place] / len(left)
-            found += (1 - accept[place]) / len(left) * chosen(left - {place}) if accept[place] < 1 else 0
-        return found
+            result[place] += accept[place] / len(left)
+            result += (1 - accept[place]) / len(left) * chosen(left - {place}) if accept[place] < 1 else 0
+        return result
 
     return chosen(frozenset(range(len(scores))))
 
@@ -204,8 +204,8 @@ def test_published_mechanisms_choose_evenly_among_zero_and_equal_scores(source, 
 def test_choices_in_nodes_with_zero_scores_are_random_and_independent(source):
     run = source.prepare(Siblings(PermuteAndFlip(Fraction(1), 2)))
     zeros = [np.zeros(2, dtype=np.int64)] * 2
-    found = Counter(tuple(map(int, run(zeros))) for _ in range(300))
-    assert p_value([found[pair] for pair in ((0, 0), (0, 1), (1, 0), (1, 1))], [1 / 4] * 4) > ALARM
+    result = Counter(tuple(map(int, run(zeros))) for _ in range(300))
+    assert p_value([result[pair] for pair in ((0, 0), (0, 1), (1, 0), (1, 1))], [1 / 4] * 4) > ALARM
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
@@ -215,9 +215,9 @@ def test_quantiles_of_a_column_without_rows_are_drawn_evenly(source):
     order = list(combinations_with_replacement(range(4 * mechanism.parts), 2))
     even = Counter(mechanism.places(positions) for positions in order)
     run, zeros = source.prepare(mechanism), np.zeros(5, dtype=np.int64)
-    found = Counter(run(zeros) for _ in range(300))
-    assert set(found) <= set(even)
-    assert p_value([found[pair] for pair in even], [*even.values()]) > ALARM
+    result = Counter(run(zeros) for _ in range(300))
+    assert set(result) <= set(even)
+    assert p_value([result[pair] for pair in even], [*even.values()]) > ALARM
 
 
 # Joint releases, as they are made: of tables in which nearly every count is zero
@@ -232,14 +232,14 @@ def test_counts_and_sums_of_empty_leaves_have_the_usual_noise(of):
     leaves[::2, 0] = 9
     mechanism = of.mechanism(target, Fraction(1))
     planned = PlannedRelease(of.query_code, mechanism)
-    found = spend(
+    result = spend(
         hr.Budget(1),
         SecureNoise(),
         lambda gate: of.release(target, lambda: leaves, {"of": "leaves"}, ReleaseRunner((planned,), gate)),
     )
     exact = leaves @ of.weights(target)
     for value in set(exact.ravel().tolist()):
-        assert_exact((found - exact)[exact == value], mechanism)
+        assert_exact((result - exact)[exact == value], mechanism)
 
 
 def test_empty_cells_of_an_evaluation_have_the_usual_noise():
@@ -248,8 +248,8 @@ def test_empty_cells_of_an_evaluation_have_the_usual_noise():
     tree = hr.PrivateTreeClassifier(1, schema=schema, max_depth=0).fit(frame, frame["y"])
     wards = [f"w{place}" for place in range(1000)]
     for rows in (frame, frame[:0]):
-        found = hr.evaluate(tree, rows, epsilon="1/2", by={"ward": wards})
-        noise = np.array(found.counts, dtype=np.int64)
+        result = hr.evaluate(tree, rows, epsilon="1/2", by={"ward": wards})
+        noise = np.array(result.counts, dtype=np.int64)
         assert_exact(np.delete(noise, 1, axis=0).ravel(), LAPLACE)  # ward w1 has all rows
 
 
@@ -258,8 +258,8 @@ def test_empty_bins_of_an_oracle_have_the_usual_noise(form):
     bins = hr.Schema({"age": hr.Integer(0, DRAWS, range(DRAWS), outside="clip", missing="bin")})
     frame, budget = pd.DataFrame({"age": [3] * 50}), hr.Budget("1/2") if form == "counts" else hr.Budget(2, "1e-6")
     oracle = hr.Oracle(frame, np.arange(50) % 2, budget, 1, release=form)
-    found = np.delete(oracle.marginals(bins).rows, 3)
-    assert_exact(found, LAPLACE if form == "counts" else GAUSSIAN)
+    result = np.delete(oracle.marginals(bins).rows, 3)
+    assert_exact(result, LAPLACE if form == "counts" else GAUSSIAN)
 
 
 def test_a_model_of_a_table_without_rows_is_drawn_by_chance():

@@ -42,27 +42,27 @@ def drawn_in_turn(scores, scale, draws):
 @given(EPSILONS, DELTAS, st.integers(1, 30), st.integers(1, 3000), st.integers(1, 4))
 def test_in_rho_it_costs_its_parts_and_hardly_less(epsilon, delta, draws, moved, rows):
     """Each draw has log-ratios of range 2Δ/b, for a ρ of an eighth of its square."""
-    one = peeling(draws, moved, rows, epsilon=epsilon, delta=delta)
-    allowed = one.rho * one.parts / one.answers
-    spent = draws * Fraction(2 * rows * moved) ** 2 / (8 * Fraction(one.scale) ** 2)
+    item = peeling(draws, moved, rows, epsilon=epsilon, delta=delta)
+    allowed = item.rho * item.parts / item.answers
+    spent = draws * Fraction(2 * rows * moved) ** 2 / (8 * Fraction(item.scale) ** 2)
     assert allowed * (1 - Fraction(1, 10**9)) <= spent <= allowed
-    assert Fraction(one.build().map(one.sensitivity)) <= allowed
-    series = (getattr(one, name) for name in ("total", "total_delta", "answers", "number"))
+    assert Fraction(item.build().map(item.sensitivity)) <= allowed
+    series = (getattr(item, name) for name in ("total", "total_delta", "answers", "number"))
     sigma = GaussianCounts(*series, 1, adds_up_rho=True).scale
-    assert one.scale == pytest.approx(sqrt(draws) * sigma * moved * rows, rel=1e-6)
+    assert item.scale == pytest.approx(sqrt(draws) * sigma * moved * rows, rel=1e-6)
 
 
 @settings(max_examples=25)
 @given(EPSILONS, DELTAS, st.integers(1, 30), st.integers(1, 3000))
 def test_in_gaussian_privacy_the_mu_of_all_draws_is_within_its_parts(epsilon, delta, draws, moved):
     """Two answers with log-ratios of range η are told apart no better than at μ = 2Φ⁻¹(1/(1 + e^(−η/2)))."""
-    one = peeling(draws, moved, adds_up_rho=False, epsilon=epsilon, delta=delta)
-    width = 2 * moved / one.scale
+    item = peeling(draws, moved, adds_up_rho=False, epsilon=epsilon, delta=delta)
+    width = 2 * moved / item.scale
     each = 2 * norm.ppf(1 / (1 + exp(-width / 2)))
-    assert draws * each**2 <= float(one.information) * (1 + 1e-12)
-    assert draws * each**2 >= float(one.information) * 0.98 or width > 0.5
-    assert one.scale == pytest.approx(moved * sqrt(draws * pi / 2 / float(one.information)), rel=1e-6)
-    assert Fraction(one.build().map(one.sensitivity)) <= one.rho * one.parts / one.answers
+    assert draws * each**2 <= float(item.information) * (1 + 1e-12)
+    assert draws * each**2 >= float(item.information) * 0.98 or width > 0.5
+    assert item.scale == pytest.approx(moved * sqrt(draws * pi / 2 / float(item.information)), rel=1e-6)
+    assert Fraction(item.build().map(item.sensitivity)) <= item.rho * item.parts / item.answers
 
 
 @pytest.mark.parametrize("top", [0.51, 0.6, 0.9])
@@ -85,18 +85,18 @@ def test_no_two_answers_of_a_range_are_distinguished_better_than_at_its_mu(top, 
 def test_sets_have_the_probabilities_of_consecutive_exponential_mechanisms(source, chosen, draws):
     mechanism = peeling(chosen, epsilon=4)
     run, exact = source.prepare(mechanism), drawn_in_turn(SCORES, mechanism.scale, chosen)
-    places = {one: place for place, one in enumerate(sorted(exact))}
+    places = {item: place for place, item in enumerate(sorted(exact))}
     counts = np.bincount([places[tuple(sorted(run(SCORES)))] for _ in range(draws)], minlength=len(places))
-    assert p_value(counts, np.array([exact[one] for one in sorted(exact)])) > ALARM
+    assert p_value(counts, np.array([exact[item] for item in sorted(exact)])) > ALARM
     for factor in (0.7, 1.3):
         other = drawn_in_turn(SCORES, mechanism.scale * factor, chosen)
-        assert p_value(counts, np.array([other[one] for one in sorted(exact)])) < ALARM
+        assert p_value(counts, np.array([other[item] for item in sorted(exact)])) < ALARM
 
 
 def test_scores_of_neighbours_are_as_far_apart_as_the_most_moved_one():
-    one = peeling(2, moved=3)
-    assert one.distance(np.array([1, 2, 3]), np.array([4, 2, 0])) == 3 == one.sensitivity
-    assert one.distance(np.array([1, 2]), np.array([1, 2, 3])) == float("inf")
+    item = peeling(2, moved=3)
+    assert item.distance(np.array([1, 2, 3]), np.array([4, 2, 0])) == 3 == item.sensitivity
+    assert item.distance(np.array([1, 2]), np.array([1, 2, 3])) == float("inf")
 
 
 def test_the_noise_is_made_for_a_unit_of_several_rows():
@@ -108,11 +108,11 @@ def test_the_noise_is_made_for_a_unit_of_several_rows():
 
 
 def test_a_charge_for_a_series_that_a_choice_begins_states_its_mu():
-    one = peeling(5, moved=1500, rows=2, adds_up_rho=False)
-    amounts = {"epsilon": one.epsilon, "delta": one.delta, "rho": one.rho, "unit": Unit("patient", 2)}
-    charge = Charge("choice", mechanism=one.record, **amounts)
+    item = peeling(5, moved=1500, rows=2, adds_up_rho=False)
+    amounts = {"epsilon": item.epsilon, "delta": item.delta, "rho": item.rho, "unit": Unit("patient", 2)}
+    charge = Charge("choice", mechanism=item.record, **amounts)
     assert Charge.from_dict(charge.to_dict()) == charge
     assert "5 draws, 1 parts of 2, Gumbel noise of scale" in charge.mechanism.words
     for name, factor in (("mu", Fraction(101, 100)), ("scale", 0.99), ("draws", 2), ("changes", 2)):
         with pytest.raises(ValueError, match="series"):
-            Charge("choice", mechanism=one.record.having(**{name: one.record[name] * factor}), **amounts)
+            Charge("choice", mechanism=item.record.having(**{name: item.record[name] * factor}), **amounts)

@@ -38,11 +38,11 @@ def uniform(seed):
 
 def parts(size, radius):
     """Return all whole vectors of so many numbers whose ℓ1 norm is at most the radius, by their sum."""
-    found = {}
+    result = {}
     for part in product(range(-radius, radius + 1), repeat=size):
         if sum(map(abs, part)) <= radius:
-            found.setdefault(sum(part), []).append(part)
-    return found
+            result.setdefault(sum(part), []).append(part)
+    return result
 
 
 def points(sizes, radius):
@@ -86,9 +86,9 @@ def test_the_distance_from_no_rows_is_the_gauge(sizes):
 @pytest.mark.parametrize("rate", [Fraction(1, 7), Fraction(5, 8), Fraction(3), Fraction(1, 2**30)], ids=str)
 def test_geometric_numbers_have_their_exact_chances(rate, draws):
     source, spread = uniform(3), max(1, int(1 / rate) // 20)
-    found = np.array([module._geometric(rate.numerator, rate.denominator, source) for _ in range(draws)]) // spread
+    result = np.array([module._geometric(rate.numerator, rate.denominator, source) for _ in range(draws)]) // spread
     top = 200
-    counts = np.bincount(np.minimum(found, top), minlength=top + 1)
+    counts = np.bincount(np.minimum(result, top), minlength=top + 1)
 
     def chances(factor):
         stay = exp(-float(rate * factor) * spread)
@@ -101,41 +101,41 @@ def test_geometric_numbers_have_their_exact_chances(rate, draws):
 @pytest.mark.parametrize("limit", [1, 2, 3, 255, 256, 257, 1000])
 def test_whole_numbers_below_a_limit_are_equally_likely(limit):
     source, draws = uniform(limit), max(2000, 20 * limit)
-    found = np.bincount([source.below(limit) for _ in range(draws)], minlength=limit)
-    assert len(found) == limit
-    assert limit == 1 or p_value(found, np.full(limit, 1 / limit)) > ALARM
+    result = np.bincount([source.below(limit) for _ in range(draws)], minlength=limit)
+    assert len(result) == limit
+    assert limit == 1 or p_value(result, np.full(limit, 1 / limit)) > ALARM
 
 
 def test_large_numbers_below_a_limit_fill_the_range():
     limit = 3 * 2**9_000
     source = uniform(4)
-    found = [source.below(limit) for _ in range(300)]
-    assert 0 <= min(found) <= max(found) < limit
-    assert abs(sum(found) / limit / 300 - 0.5) < 0.1
+    result = [source.below(limit) for _ in range(300)]
+    assert 0 <= min(result) <= max(result) < limit
+    assert abs(sum(result) / limit / 300 - 0.5) < 0.1
 
 
 def test_points_of_large_balls_have_the_exact_chances_of_totals_and_counts():
     """Of attributes of many sizes: the total, and the first count of the largest attribute."""
     sizes, radius, draws = (2, 3, 10, 31), 100, 1500
     source = uniform(7)
-    found = np.array([module._point_of_ball(sizes, radius, source) for _ in range(draws)])
+    result = np.array([module._point_of_ball(sizes, radius, source) for _ in range(draws)])
     ends = np.cumsum([0, *sizes])
-    by_part = np.add.reduceat(found, ends[:-1], axis=1)
+    by_part = np.add.reduceat(result, ends[:-1], axis=1)
     assert (by_part == by_part[:, :1]).all()
-    assert np.add.reduceat(np.abs(found), ends[:-1], axis=1).max() <= radius
+    assert np.add.reduceat(np.abs(result), ends[:-1], axis=1).max() <= radius
     by_size = {size: numbers(size, radius) for size in sizes}
     ways = {total: prod(by_size[size][total] for size in sizes) for total in range(-radius, radius + 1)}
     totals = np.array([ways[total] / sum(ways.values()) for total in sorted(ways)])
     assert p_value(np.bincount(by_part[:, 0] + radius, minlength=2 * radius + 1), totals) > ALARM
-    one = Counter()
+    item = Counter()
     for total, share in zip(sorted(ways), totals, strict=True):
         for value in range(-40, 41):
             # the others of its attribute have a sum of total − value, and may have a norm of radius − |value|
             if share > 1e-12 and abs(total - value) <= radius - abs(value):
-                one[value] += share * number(30, radius - abs(value), total - value) / by_size[31][total]
-    counts = Counter(np.clip(found[:, ends[3]], -41, 41).tolist())
+                item[value] += share * number(30, radius - abs(value), total - value) / by_size[31][total]
+    counts = Counter(np.clip(result[:, ends[3]], -41, 41).tolist())
     kept = [*range(-40, 41)]
-    chances = [one[value] for value in kept]
+    chances = [item[value] for value in kept]
     assert p_value([counts[v] for v in kept] + [counts[-41] + counts[41]], [*chances, 1 - sum(chances)]) > ALARM
 
 
@@ -150,8 +150,8 @@ def test_points_of_large_balls_have_the_exact_chances_of_totals_and_counts():
 def test_points_have_their_exact_chances(sizes, epsilon, reach, source, draws):
     """Point by point, on whole rows."""
     mechanism = Coarse(Fraction(epsilon), sizes)
-    found = np.array(source.prepare(mechanism)(np.zeros((draws, sum(sizes)), dtype=np.int64))).astype(np.int64)
-    counted = Counter(map(tuple, found.tolist()))
+    result = np.array(source.prepare(mechanism)(np.zeros((draws, sum(sizes)), dtype=np.int64))).astype(np.int64)
+    counted = Counter(map(tuple, result.tolist()))
 
     def chances(factor):
         step = Fraction(epsilon) * factor
@@ -184,8 +184,8 @@ def test_gauges_have_their_exact_chances_on_every_grid(mechanism, draws, source)
     """Of two classes, which are independent; noise of an ε that is 4 % too large or too small is rejected."""
     sizes, step = mechanism.sizes, Fraction(*mechanism._step_epsilon)
     run, zeros = source.prepare(mechanism), np.zeros((2, sum(sizes)), dtype=np.int64)
-    found = np.array([run(zeros) for _ in range(draws // 2)]) * mechanism.grid
-    pairs = np.array([gauges(found[:, place], sizes) for place in (0, 1)]).astype(np.int64)
+    result = np.array([run(zeros) for _ in range(draws // 2)]) * mechanism.grid
+    pairs = np.array([gauges(result[:, place], sizes) for place in (0, 1)]).astype(np.int64)
     ends = np.searchsorted(np.cumsum(gauge_chances(sizes, step)), np.arange(1, 10) / 10)  # tenths
 
     def p(factor):
@@ -202,8 +202,8 @@ def test_gauges_have_their_exact_chances_on_every_grid(mechanism, draws, source)
 def test_noise_does_not_depend_on_the_counts(values, seed):
     mechanism = SharedHistograms(Fraction(1, 3), (3, 2))
     given, zeros = np.array([values]), np.zeros((1, 5), dtype=np.int64)
-    found, alone = (mechanism.simulate(rows, np.random.default_rng(seed)) for rows in (given, zeros))
-    assert (np.array(found) - given == alone).all()
+    result, alone = (mechanism.simulate(rows, np.random.default_rng(seed)) for rows in (given, zeros))
+    assert (np.array(result) - given == alone).all()
 
 
 # Variances
@@ -297,7 +297,7 @@ def true_cost(groups, sizes):
             return inf
         else:
             variances = SharedHistograms(epsilon, tuple(sizes[place] for place in group)).count_variances
-        costs += [log(one) / 2 for place, one in zip(group, variances, strict=True) if sizes[place] > 1]
+        costs += [log(variance) / 2 for place, variance in zip(group, variances, strict=True) if sizes[place] > 1]
     return sum(costs) / max(len(costs), 1)
 
 
@@ -339,10 +339,10 @@ def test_an_answer_has_equal_totals_and_is_on_the_grid(sizes, epsilon, sensitivi
     ends = np.cumsum([0, *sizes])
     rows[:, ends[:-1]] = [[5], [2**40]]
     for source in SOURCES:
-        found = np.array(source.prepare(mechanism)(rows))
-        assert found.shape == rows.shape
-        assert np.array_equal(found * grid, np.rint(found * grid))
-        totals = np.add.reduceat(found, ends[:-1], axis=1)
+        result = np.array(source.prepare(mechanism)(rows))
+        assert result.shape == rows.shape
+        assert np.array_equal(result * grid, np.rint(result * grid))
+        totals = np.add.reduceat(result, ends[:-1], axis=1)
         assert np.array_equal(totals, np.broadcast_to(totals[:, :1], totals.shape))
 
 
@@ -350,15 +350,15 @@ def test_no_count_is_too_large():
     """A release may not fail after its charge."""
     mechanism = SharedHistograms(Fraction(10**6), (2, 1))
     counts = np.array([[2**63 - 1, 0, 2**63 - 1], [-(2**63), 2**63 - 1, -1]])
-    found = np.array(mechanism.build()(counts))
-    assert found == pytest.approx(counts.astype(float), rel=1e-9, abs=1e-3)
+    result = np.array(mechanism.build()(counts))
+    assert result == pytest.approx(counts.astype(float), rel=1e-9, abs=1e-3)
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2**40), Fraction(1000), Fraction(10**305)], ids=float)
 def test_every_epsilon_that_is_accepted_is_drawn_with(epsilon):
     mechanism = SharedHistograms(epsilon, (1, 2, 20, 64) * 5)
-    found = np.array(mechanism.build()(np.zeros((3, 435), dtype=np.int64)))
-    assert found.std() == pytest.approx(np.mean(mechanism.count_variances) ** 0.5, rel=10)
+    result = np.array(mechanism.build()(np.zeros((3, 435), dtype=np.int64)))
+    assert result.std() == pytest.approx(np.mean(mechanism.count_variances) ** 0.5, rel=10)
 
 
 def test_an_epsilon_that_is_too_small_is_refused_before_the_charge():
@@ -376,8 +376,8 @@ def test_numbers_of_numpy_do_not_overflow():
     mechanism = SharedHistograms(Fraction(1, 10**9), (np.int32(3), np.int8(40)), np.int32(10))
     assert [type(size) for size in mechanism.sizes] == [int, int]
     assert mechanism == SharedHistograms(Fraction(1, 10**9), (3, 40), 10)
-    found = np.array(mechanism.simulate(np.zeros((1, 43), np.int64), np.random.default_rng(1)))
-    assert np.abs(found).max() > 10**9
+    result = np.array(mechanism.simulate(np.zeros((1, 43), np.int64), np.random.default_rng(1)))
+    assert np.abs(result).max() > 10**9
 
 
 DISTANCE = SharedHistograms(Fraction(1), (3, 2))
@@ -418,9 +418,9 @@ def test_distances_do_not_overflow():
 
 def test_inputs_of_disjoint_rows_are_released_for_a_single_charge():
     siblings = Siblings(SharedHistograms(Fraction(1), (3, 2)))
-    one, other = ([np.array(EMPTY), np.array(EMPTY) + place] for place in (0, np.array([1, 0, 0, 0, 1])))
-    assert siblings.distance(one, other) == 2
-    assert np.shape(siblings.build()(one)) == (2, 2, 5)
+    item, other = ([np.array(EMPTY), np.array(EMPTY) + place] for place in (0, np.array([1, 0, 0, 0, 1])))
+    assert siblings.distance(item, other) == 2
+    assert np.shape(siblings.build()(item)) == (2, 2, 5)
 
 
 def test_the_record_and_the_words_of_the_mechanism():

@@ -43,8 +43,8 @@ def volume(sizes, radius):
 def points(sizes, radius):
     """Return all points with a gauge of at most `radius`, by enumeration."""
     every = product(range(-radius, radius + 1), repeat=sum(sizes))
-    found = [tuple(point[sum(sizes[:j]) : sum(sizes[: j + 1])] for j in range(len(sizes))) for point in every]
-    return [point for point in found if len({sum(part) for part in point}) == 1 and gauge(point) <= radius]
+    result = [tuple(point[sum(sizes[:j]) : sum(sizes[: j + 1])] for j in range(len(sizes))) for point in every]
+    return [point for point in result if len({sum(part) for part in point}) == 1 and gauge(point) <= radius]
 
 
 def gauge(point):
@@ -53,12 +53,12 @@ def gauge(point):
 
 @pytest.mark.parametrize("sizes", [(1,), (2,), (2, 2), (3, 1), (3, 2)])
 def test_lattice_points_match_the_proof_and_a_row_moves_the_gauge_by_one(sizes):
-    found = points(sizes, 3)
-    assert [sum(gauge(point) <= radius for point in found) for radius in range(4)] == [
+    result = points(sizes, 3)
+    assert [sum(gauge(point) <= radius for point in result) for radius in range(4)] == [
         volume(sizes, radius) for radius in range(4)
     ]
     for row in product(*map(range, sizes)):
-        for point in found:
+        for point in result:
             moved = [[n + (i == bin_) for i, n in enumerate(part)] for part, bin_ in zip(point, row, strict=True)]
             assert abs(gauge(moved) - gauge(point)) == 1
 
@@ -117,17 +117,17 @@ class Path:
 
 def outcomes(run, restart):
     """Return the exact probability of every result of `run`, in one pass of a loop that starts with `restart`."""
-    found, paths = Counter(), [((), Fraction(1))]
+    result, paths = Counter(), [((), Fraction(1))]
     while paths:
         numbers, chance = paths.pop()
         try:
-            found[run(Path(numbers, restart))] += chance
+            result[run(Path(numbers, restart))] += chance
         except NumberError as asked:
             limit = asked.args[0]
             paths.extend(((*numbers, number), chance / limit) for number in range(limit))
         except StopIteration:
-            found["rejected"] += chance
-    return found
+            result["rejected"] += chance
+    return result
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def outcomes(run, restart):
 )
 def test_every_point_of_a_ball_is_exactly_as_likely(sizes, radius):
     point = shared_histograms._point_of_ball
-    found = outcomes(lambda path: tuple(point(sizes, radius, path)), restart=2 * radius + 1)
-    assert sum(found.values()) == 1
-    found.pop("rejected", None)
-    assert len(set(found.values())) == 1
-    assert set(found) == {sum(point, ()) for point in points(sizes, radius)}
+    result = outcomes(lambda path: tuple(point(sizes, radius, path)), restart=2 * radius + 1)
+    assert sum(result.values()) == 1
+    result.pop("rejected", None)
+    assert len(set(result.values())) == 1
+    assert set(result) == {sum(point, ()) for point in points(sizes, radius)}
 
 
 @pytest.mark.parametrize(("numerator", "denominator"), [(1, 1), (1, 3), (2, 3), (5, 7)])
@@ -164,8 +164,8 @@ def test_a_geometric_number_is_a_quotient_of_a_geometric_number(numerator, denom
 
         monkeypatch.setattr(shared_histograms, "_is_exponential", coin)
         path = Path((0, part))
-        found = shared_histograms._geometric(numerator, denominator, path)
-        assert found == (part + denominator * whole) // numerator
+        result = shared_histograms._geometric(numerator, denominator, path)
+        assert result == (part + denominator * whole) // numerator
         assert asked == [(0, denominator), (part, denominator), *[(1, 1)] * (whole + 1)]
         assert path.limits == [denominator] * 2
 
@@ -174,12 +174,12 @@ def test_a_geometric_number_is_a_quotient_of_a_geometric_number(numerator, denom
 def test_every_number_below_a_limit_is_made_of_as_many_bytes(limit):
     size = ((limit - 1).bit_length() + 7) // 8
     source = iter(number.to_bytes(size, "big") for number in range(256**size))
-    uniform, found = shared_histograms._Uniform(lambda _: next(source)), Counter()
+    uniform, result = shared_histograms._Uniform(lambda _: next(source)), Counter()
     with contextlib.suppress(StopIteration):
-        while found.total() < 256**size:
-            found[uniform.below(limit)] += 1
-    assert set(found) == set(range(limit))
-    assert len(set(found.values())) == 1
+        while result.total() < 256**size:
+            result[uniform.below(limit)] += 1
+    assert set(result) == set(range(limit))
+    assert len(set(result.values())) == 1
 
 
 def test_an_answer_is_the_exact_sum_rounded_once(monkeypatch):

@@ -46,7 +46,7 @@ def test_a_constant_prior_is_the_same_at_every_depth(probability, depth):
 @given(priors, st.integers(0, 12))
 def test_the_cost_covers_stopping_and_going_on_at_different_depths(prior, levels):
     depths = range(max(levels, 1))
-    pairs = [-prior.log_stop(one) - prior.log_go(other) for one in depths for other in depths]
+    pairs = [-prior.log_stop(depth) - prior.log_go(other) for depth in depths for other in depths]
     assert prior.cost(levels) == pytest.approx(max(pairs), rel=1e-15)
 
 

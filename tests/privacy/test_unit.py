@@ -50,12 +50,12 @@ def test_a_group_costs_k_times_epsilon_and_k_squared_times_rho():
 
 def test_gaussian_noise_is_made_for_the_unit():
     """σ is k times as large, as the ℓ2 distance of tables that differ by k rows is; the amounts are the unit's."""
-    one, three = (GaussianCounts(Fraction(1), Fraction(1, 10**6), 1, 1, 4, rows=rows) for rows in (1, 3))
-    assert three.scale == pytest.approx(3 * one.scale, rel=1e-2)  # a margin apart: docs/mathematics.md, fact 12
-    assert (one.sensitivity, three.sensitivity) == (2, 6)
-    assert loss_of(three, 3) == (three.epsilon, three.delta, three.rho) == (one.epsilon, one.delta, one.rho)
+    item, three = (GaussianCounts(Fraction(1), Fraction(1, 10**6), 1, 1, 4, rows=rows) for rows in (1, 3))
+    assert three.scale == pytest.approx(3 * item.scale, rel=1e-2)  # a margin apart: docs/mathematics.md, fact 12
+    assert (item.sensitivity, three.sensitivity) == (2, 6)
+    assert loss_of(three, 3) == (three.epsilon, three.delta, three.rho) == (item.epsilon, item.delta, item.rho)
     with pytest.raises(ValueError, match=r"units of 3 rows, .*1"):
-        loss_of(one, 3)
+        loss_of(item, 3)
     with pytest.raises(ValueError, match=r"units of 1 rows, .*3"):
         loss_of(three, 1)
 

@@ -40,8 +40,8 @@ def values(field: Field) -> st.SearchStrategy:
     if field.type == "code":
         return st.sampled_from(field.codes)
     if field.type.endswith(("fact", "facts")):
-        one = ONE[field.codes[0]]
-        return st.just(one if field.type == "fact" else (one,))
+        item = ONE[field.codes[0]]
+        return st.just(item if field.type == "fact" else (item,))
     return VALUES[field.type]
 
 
@@ -163,7 +163,7 @@ SEEN = hr.Schema(SCHEMA.attributes, SCHEMA.label, no_guarantee=FROM_ROWS)
 
 def noticed(folder) -> list:
     """Return what the package does with cards: fits, intervals, caveats, reports, evaluations, files and a ledger."""
-    found, estimators = list[object](), (
+    result, estimators = list[object](), (
         hr.PrivateTreeClassifier(1, schema=SCHEMA, release_counts=True, max_depth=2, random_state=0),
         hr.PrivateRuleListClassifier(1, schema=SEEN, search="greedy", max_rules=2, random_state=0),
         hr.PrivateScorecardClassifier(1, schema=SCHEMA, random_state=0),
@@ -175,24 +175,24 @@ def noticed(folder) -> list:
         model.save(folder / "model.json")
         assert hr.load_model(folder / "model.json") == model
         subject = Subject(model)
-        found += [model.predict(X).tolist(), CountNoise.of(model.privacy), [one.kind for one in model.caveats]]
-        found += [subject.loss, subject.has_own_thresholds, subject.is_private, model.privacy.epsilon_at(1e-6)]
-        found.append([(one.key, one.status) for one in Report.of(model, train=(X, y)).board.checks])
-        found.append(len(model.schema.attributes))
+        result += [model.predict(X).tolist(), CountNoise.of(model.privacy), [item.kind for item in model.caveats]]
+        result += [subject.loss, subject.has_own_thresholds, subject.is_private, model.privacy.epsilon_at(1e-6)]
+        result.append([(item.key, item.status) for item in Report.of(model, train=(X, y)).board.checks])
+        result.append(len(model.schema.attributes))
         if y is Y:
             released = hr.evaluate(model, X, Y, epsilon=1.0, random_state=1)
             released.save(folder / "evaluation.json")
             assert hr.evaluation.evaluation.Evaluation.load(folder / "evaluation.json") == released
-            found += [released.privacy.charges, released.privacy.no_guarantee, released.matrix.tolist()]
+            result += [released.privacy.charges, released.privacy.no_guarantee, released.matrix.tolist()]
     budget = FileBudget.create(folder / "b.json", 3)
     hr.PrivateTreeClassifier(1, schema=SCHEMA, max_depth=1, budget=budget, random_state=0).fit(X, Y)
     budget.charge("1/4", purpose="row count", no_guarantee="mine")
-    found += [FileBudget(folder / "b.json").charges, FileBudget(folder / "b.json").remaining]
+    result += [FileBudget(folder / "b.json").charges, FileBudget(folder / "b.json").remaining]
     with ledger_at(f"sqlite:///{folder}/ledger.db") as ledger:
         declare(ledger)
         ledger.reserve(asked("one"))
-        found += [ledger.account("wards").charges, ledger.verify().entries]
-    return found
+        result += [ledger.account("wards").charges, ledger.verify().entries]
+    return result
 
 
 @pytest.mark.filterwarnings("ignore")

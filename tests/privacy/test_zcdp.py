@@ -34,9 +34,9 @@ def normalised(log_weights):
 @pytest.mark.claim("Randomised response is the worst case")
 def test_randomised_response_costs_the_most_of_any_pure_release(epsilon):
     """The pair of answers that no other pair of (ε, 0)-differential privacy is further apart than."""
-    found = rho_of(normalised([epsilon, 0]), normalised([0, epsilon]))
-    assert found <= float(pure_rho(Fraction(epsilon))) * ROUNDED <= epsilon**2 / 2 * ROUNDED
-    assert found > (1 - 1e-5 if epsilon <= 1 else 0.98) * float(pure_rho(Fraction(epsilon)))
+    result = rho_of(normalised([epsilon, 0]), normalised([0, epsilon]))
+    assert result <= float(pure_rho(Fraction(epsilon))) * ROUNDED <= epsilon**2 / 2 * ROUNDED
+    assert result > (1 - 1e-5 if epsilon <= 1 else 0.98) * float(pure_rho(Fraction(epsilon)))
 
 
 @pytest.mark.parametrize(("epsilon", "excess"), [(0.01, 1e-12), (1, 1e-5), (2, 5e-4), (4.644, 0.0195), (5, 0.0137)])
@@ -48,9 +48,9 @@ def test_the_bound_for_pure_releases_exceeds_the_proven_rho_by_little(epsilon, e
 @given(st.lists(st.tuples(st.floats(-8, 0), st.floats(-3, 3)), min_size=2, max_size=6))
 @pytest.mark.claim("*Any release of pure ε* costs at most")
 def test_no_pair_costs_more_than_its_epsilon_allows(outcomes):
-    one, other = normalised([weight for weight, _ in outcomes]), normalised([w + change for w, change in outcomes])
-    epsilon = max(abs(one[place] - other[place]) for place in one)
-    assert rho_of(one, other) <= float(pure_rho(Fraction(epsilon))) * ROUNDED + 1e-12
+    item, other = normalised([weight for weight, _ in outcomes]), normalised([w + change for w, change in outcomes])
+    epsilon = max(abs(item[place] - other[place]) for place in item)
+    assert rho_of(item, other) <= float(pure_rho(Fraction(epsilon))) * ROUNDED + 1e-12
 
 
 def noised(shift, scale, most):
@@ -68,15 +68,15 @@ def noised(shift, scale, most):
 @pytest.mark.claim("Independent noise on d counts, each changed by at most a d-th of the sensitivity")
 def test_counts_together_cost_the_sum_of_their_shares_of_epsilon(counts, each, epsilon):
     """By the joint chances of all counts, for all changes by at most `each` that sum to at most ``counts·each``."""
-    whole, found, scale = counts * each, [], counts * each / epsilon
+    whole, result, scale = counts * each, [], counts * each / epsilon
     for changes in product(range(each + 1), repeat=counts):
-        one, other = (
+        item, other = (
             [sum(chances) for chances in product(*(noised(now * by, scale, each) for by in changes))] for now in (0, 1)
         )
-        found.append(rho_of(dict(enumerate(one)), dict(enumerate(other))))
+        result.append(rho_of(dict(enumerate(item)), dict(enumerate(other))))
     told = DiscreteLaplace(Fraction(epsilon), whole, each).rho
-    assert max(found) <= float(told) * ROUNDED
-    assert each > 1 or max(found) > 0.97 * float(told)
+    assert max(result) <= float(told) * ROUNDED
+    assert each > 1 or max(result) > 0.97 * float(told)
 
 
 @given(st.lists(st.floats(0.01, 3), min_size=1, max_size=5), st.floats(0.01, 5))
@@ -100,10 +100,10 @@ def test_equal_parts_of_a_large_epsilon_cost_no_more_than_the_whole():
 def test_the_cost_of_a_draw_does_not_depend_on_the_decimal_context(weight, digits):
     of = zcdp._rho_of_range.__wrapped__
     with localcontext(Context(prec=digits, rounding=ROUND_FLOOR)):
-        found = of(Fraction(weight))
-    assert found == of(Fraction(weight))
+        result = of(Fraction(weight))
+    assert result == of(Fraction(weight))
     u = float(weight) / -math.expm1(-float(weight))
-    assert float(found) == pytest.approx(u - 1 - math.log(u), rel=1e-9)
+    assert float(result) == pytest.approx(u - 1 - math.log(u), rel=1e-9)
 
 
 @pytest.mark.parametrize("weight", [0.1, 1, 4])
@@ -111,13 +111,13 @@ def test_the_cost_of_a_draw_does_not_depend_on_the_decimal_context(weight, digit
 def test_a_draw_costs_at_most_its_loss_on_all_small_neighbours(weight):
     """Exhaustively: losses of up to 2 of three models of unequal priors, and all changes of a loss from 0 to 1."""
     most, prior = float(drawn_rho(Fraction(weight), Fraction(weight))), np.log([0.5, 0.3, 0.2])
-    found = [
+    result = [
         rho_of(*(normalised(prior - weight * (np.array(losses) + more)) for more in (0, np.array(changes))))
         for losses in product([0, 1, 2], repeat=3)
         for changes in product([0, 0.5, 1], repeat=3)
     ]
-    assert max(found) <= most * ROUNDED
-    assert max(found) > 0.99 * most
+    assert max(result) <= most * ROUNDED
+    assert max(result) > 0.99 * most
 
 
 ALL_ORDERS = list(map(Decimal, ["1", "1.0001", "1.01", "1.1", "1.3", "1.6", "2", "2.5", "3", "5", "10", "100", "1000"]))
@@ -135,14 +135,14 @@ def test_two_models_cost_what_a_draw_of_any_may_cost(weight):
         charged = drawn_rho(Fraction(weight), Fraction(weight))
         charged = Decimal(charged.numerator) / Decimal(charged.denominator)
         odds = (w * e - e + 1) / (e * (e - 1 - w))
-        found = {
+        result = {
             (shift, order): divergence(odds * (shift * (1 + w) / 8).exp(), e, order) / order
             for shift in range(-24, 25)
             for order in ALL_ORDERS
         }
         u = w / (1 - 1 / e)
-        assert max(found.values()) == found[0, 1] <= charged < found[0, 1] * Decimal("1.0001")
-        assert abs(found[0, 1] - (u - 1 - u.ln())) < Decimal("1e-40")
+        assert max(result.values()) == result[0, 1] <= charged < result[0, 1] * Decimal("1.0001")
+        assert abs(result[0, 1] - (u - 1 - u.ln())) < Decimal("1e-40")
         assert charged <= w**2 / 8
 
 

@@ -18,11 +18,11 @@ from tests.report.subjects import CARD, COUNTED, a_table, a_tree, overfitted, wi
 
 def counted(X, y, predict, groups):
     """Count row by row."""
-    found = {}
+    result = {}
     for row, label, group in zip(X.to_dict("records"), y, groups, strict=True):
-        rows, right, base = found.get(group, (0, 0, 0))
-        found[group] = rows + 1, right + (predict(row) == label), base + (label == "no")
-    return found
+        rows, right, base = result.get(group, (0, 0, 0))
+        result[group] = rows + 1, right + (predict(row) == label), base + (label == "no")
+    return result
 
 
 def counts(part):
@@ -43,7 +43,7 @@ def test_groups_are_counted_row_by_row():
     by_age = sorted(counted(X, y, predict, bins).values())
     assert sorted(map(counts, measured.groups[0][1])) == by_age
     assert [name for name, _ in measured.groups] == ["age", "smoker"]
-    shares = [accuracies(one)[0] for one in measured.groups[0][1]]
+    shares = [accuracies(group)[0] for group in measured.groups[0][1]]
     assert shares == sorted(shares)  # the worst first
 
 
@@ -51,7 +51,7 @@ def test_columns_outside_the_schema_are_groups_too_and_others_are_refused():
     X, y = a_table()
     ward = X.assign(ward=np.where(np.arange(90) < 60, "north", "south"))
     measured = measure(Subject(a_tree()), (ward, y), "training", "no", ["ward"])
-    assert {one.group for one in measured.groups[0][1]} == {"north", "south"}
+    assert {group.group for group in measured.groups[0][1]} == {"north", "south"}
     with pytest.raises(ValueError, match="town"):
         measure(Subject(a_tree()), (X, y), "training", "no", ["town"])
 
@@ -83,11 +83,11 @@ def test_no_gain_and_worse_groups_need_review():
     X, y = a_table()
     subject = Subject(a_tree())
     good = measure(subject, (X, y), "held_out", "no", ["age"])
-    assert {one.key: one.status for one in accuracy.checks(good)} == {"accuracy": "pass", "groups": "not_run"}
+    assert {check.key: check.status for check in accuracy.checks(good)} == {"accuracy": "pass", "groups": "not_run"}
     flipped = y.where(X["age"] <= 60, "no")  # nobody is ill: the old are all told wrongly
     bad = measure(subject, (X, flipped), "held_out", "no", ["age"])
-    found = {one.key: (one.status, one.value) for one in accuracy.checks(bad)}
-    assert found == {"accuracy": ("review", pytest.approx(-1 / 3)), "groups": ("review", -1)}
+    result = {check.key: (check.status, check.value) for check in accuracy.checks(bad)}
+    assert result == {"accuracy": ("review", pytest.approx(-1 / 3)), "groups": ("review", -1)}
 
 
 def test_training_rows_alone_support_no_model():
@@ -99,16 +99,16 @@ def test_training_rows_alone_support_no_model():
         (a_tree(), None, "not_run"),
         (a_tree(), (X, y), "pass"),
     ):
-        _, (found, *_) = accuracy.measured(Subject(model), (X, y), test, ())
-        assert found.status == status
-        assert ("measure it on held-out rows" in found.sentence) == (status == "not_run")
+        _, (result, *_) = accuracy.measured(Subject(model), (X, y), test, ())
+        assert result.status == status
+        assert ("measure it on held-out rows" in result.sentence) == (status == "not_run")
 
 
 def test_the_section_states_what_was_not_measured():
     assert accuracy.measured_accuracy([]).answer.startswith("Not measured")
     X, y = a_table()
-    one = measure(Subject(a_tree()), (X, y), "training", "no", [])
-    section = accuracy.measured_accuracy([one])
+    item = measure(Subject(a_tree()), (X, y), "training", "no", [])
+    section = accuracy.measured_accuracy([item])
     assert "--by" in section.measure
     assert "--test" in section.measure
     assert section.answer.startswith("The model predicts 96.7 % of the rows correctly (training rows)")
@@ -128,28 +128,29 @@ def test_costs_are_compared_with_the_cheapest_class():
     for rows, labels in ((X, y), (X[20:80], y[20:80])):
         said = ["yes" if age > 60 else "no" for age in rows["age"]]
         slow.append(sum(of.get(both, 0) for both in zip(labels, said, strict=True)) / len(labels))
-        always = {one: sum(of.get((label, one), 0) for label in y) for one in ("no", "yes")}  # of the training rows
+        always = {item: sum(of.get((label, item), 0) for label in y) for item in ("no", "yes")}  # of the training rows
         cheapest = min(always, key=always.get)
         slow.append(sum(of.get((label, cheapest), 0) for label in labels) / len(labels))
     assert shown == pytest.approx(slow)
     assert gain == pytest.approx(slow[3] - slow[2])
     assert cheapest == "yes"  # 63 rows cost 1 each, 27 would cost 5 each
     by_smoker = section.grids[-1]
-    assert [one.name for one in by_smoker.columns[-2:]] == ["cost", "cost, one class"]
+    assert [item.name for item in by_smoker.columns[-2:]] == ["cost", "cost, one class"]
     assert sum(row[1] * row[-2] for row in by_smoker.rows) / 60 == pytest.approx(slow[2])
-    (about,) = [one for one in report.board.checks if one.key == "accuracy"]
+    (about,) = [item for item in report.board.checks if item.key == "accuracy"]
     assert (about.status, about.value) == ("pass", pytest.approx(slow[3] - slow[2]))
 
 
 def test_a_costly_model_needs_review_even_if_accurate():
     X, y = a_table()
     half = y.where(~X["smoker"] | (X["age"] > 60), "yes")  # smokers that the tree misses
-    found = {
-        one.key: one for one in Report.of(a_tree(), test=(X, half), class_weight={"yes": 50}, by=["age"]).board.checks
+    result = {
+        check.key: check
+        for check in Report.of(a_tree(), test=(X, half), class_weight={"yes": 50}, by=["age"]).board.checks
     }
-    assert found["accuracy"].status == "review"
-    assert found["groups"].status == "review"
-    right = {one.key: one.status for one in Report.of(a_tree(), test=(X, half)).board.checks}
+    assert result["accuracy"].status == "review"
+    assert result["groups"].status == "review"
+    right = {check.key: check.status for check in Report.of(a_tree(), test=(X, half)).board.checks}
     assert right["accuracy"] == "pass"
 
 

@@ -42,10 +42,10 @@ def test_the_outcome_is_a_frame_of_the_findings_of_both_sheets():
     report = Report.of(a_tree(), train=(X, y))
     entry = viewed(acro_results(report, "model.json"))
     frame = pd.DataFrame.from_dict(entry["outcome"])  # as acro's load_outcome does
-    assert {one.key for one in report.public.checks} < set(frame["key"]) == set(CATALOGUE)
+    assert {check.key for check in report.public.checks} < set(frame["key"]) == set(CATALOGUE)
     leaves = frame[frame["key"] == "small-leaves"]
     assert leaves["informative"].tolist() == [False, True]  # by the released counts, and by the rows
-    exact = [one.sentence for one in report.board.checks if one.key == "small-leaves" and one.informative]
+    exact = [check.sentence for check in report.board.checks if check.key == "small-leaves" and check.informative]
     assert leaves[leaves["informative"]]["sentence"].tolist() == exact
     assert entry["files"][0]["name"] == "model.json"
 
@@ -55,6 +55,6 @@ def test_the_summary_has_the_gravest_checks(model):
     report = Report.of(model)
     entry = viewed(acro_results(report, "m.json"))
     sheet = report.deciding
-    grave = [one.sentence.rstrip(".") for one in sheet.by_status(sheet.status)]
+    grave = [item.sentence.rstrip(".") for item in sheet.by_status(sheet.status)]
     assert grave
     assert all(sentence in entry["summary"] for sentence in grave)

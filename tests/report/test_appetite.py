@@ -118,7 +118,7 @@ def statuses(appetite):
         number_report(appetite),
     )
     sheets = [sheet for report in reports for sheet in (report.public, report.board) if sheet is not None]
-    return [(one.key, one.status, one.limit, one.threshold) for sheet in sheets for one in sheet.checks]
+    return [(check.key, check.status, check.limit, check.threshold) for sheet in sheets for check in sheet.checks]
 
 
 def test_each_threshold_has_an_effect():
@@ -135,12 +135,12 @@ def test_amounts_are_compared_with_decimal_thresholds(epsilon, status):
     """The float 0.3 is less than 3/10, and 0.7 less than 7/10."""
     card = replace(CARD, charges=(Charge("draw", Fraction(epsilon)),))
     report = Report.of(a_tree(card), appetite=Appetite(strong_epsilon=0.3, largest_epsilon=0.7))
-    (check,) = (one for one in report.public.checks if one.key == "guarantee")
+    (check,) = (item for item in report.public.checks if item.key == "guarantee")
     assert check.status == status
 
 
 def test_a_dominated_leaf_is_judged_by_the_share_of_the_risk_appetite():
     for share, status in ((0.1, "pass"), (0.4, "fail")):
-        (check,) = (one for one in number_report(Appetite(dominance=share)).board.checks if one.key == "dominance")
+        (check,) = (item for item in number_report(Appetite(dominance=share)).board.checks if item.key == "dominance")
         assert check.status == status
         assert share == 0.1 or "to within 40 %" in check.threshold

@@ -54,8 +54,8 @@ def shadowed(gap, splits=12, rows=40, subject=PLAIN):
 
 
 def checks(model, *results):
-    found = attack_checks(Subject(model), [Attached(one.record, "not_compared") for one in results])
-    return {one.key: one for one in found}
+    outcome = attack_checks(Subject(model), [Attached(result.record, "not_compared") for result in results])
+    return {result.key: result for result in outcome}
 
 
 def a_record(kind, subject=PRIVATE, **values):
@@ -108,12 +108,12 @@ LEARNERS = [
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.UnitWarning")
-@pytest.mark.parametrize("own", LEARNERS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("own", LEARNERS, ids=lambda var: type(var).__name__)
 def test_an_attack_on_the_own_learner_is_accepted(own):
     """Of the estimator and of its file, whatever was drawn."""
     fitted = own.fit(ROWS.assign(person=np.arange(80)), ILL)
     record = replace(a_record("one-run", epsilon=0.0), subject=AttackSubject.of(own, None))
-    for model in (fitted, next(one for one in vars(fitted).values() if isinstance(one, hr.models.model.Model))):
+    for model in (fitted, next(var for var in vars(fitted).values() if isinstance(var, hr.models.model.Model))):
         assert attached(record, Subject(model), None, None)[0].record is record
 
 
@@ -146,13 +146,13 @@ def test_attacks_on_private_learners_do_not_match_other_models():
 
 
 def test_known_noise_is_not_compared_with_epsilon():
-    subject, one = (
+    subject, item = (
         Subject(a_tree(no_guarantee_reason())),
         Attached(a_record("exact-membership", privacy_loss=2.0), "made"),
     )
-    (check,) = attack_checks(subject, [one])
+    (check,) = attack_checks(subject, [item])
     assert (check.status, "no guarantee" in check.sentence) == ("review", True)
-    section = attack_section(subject, [one])
+    section = attack_section(subject, [item])
     assert (section.grids[1].rows[0][5].value, "refutes" in section.answer) == (None, False)
 
 
@@ -179,19 +179,19 @@ def test_an_attack_on_other_rows_is_refused():
 def test_known_rows_and_a_candidate_are_the_training_rows():
     own = learner(release_counts=False)
     model = own.fit(ROWS, ILL)
-    found = hr.audit.exact_inference(own, ROWS[:-1], ILL[:-1], candidates=(ROWS[-2:], ILL[-2:]))
-    (one,) = attached(found, Subject(model), (ROWS, ILL), None)
-    assert one.table == "training"
+    result = hr.audit.exact_inference(own, ROWS[:-1], ILL[:-1], candidates=(ROWS[-2:], ILL[-2:]))
+    (item,) = attached(result, Subject(model), (ROWS, ILL), None)
+    assert item.table == "training"
     with pytest.raises(ValueError, match="another table"):
-        attached(found, Subject(model), (ROWS[:-2], ILL[:-2]), None)
+        attached(result, Subject(model), (ROWS[:-2], ILL[:-2]), None)
 
 
 # Sections and checks
 
 
 def test_what_attacks_reached_stands_beside_what_epsilon_permits():
-    (one,) = [Attached(shadowed(1, subject=PRIVATE).record, "training")]
-    listed, measured = attack_section(Subject(a_tree()), [one]).grids
+    (item,) = [Attached(shadowed(1, subject=PRIVATE).record, "training")]
+    listed, measured = attack_section(Subject(a_tree()), [item]).grids
     assert (listed.rows[0][3].text, listed.rows[0][4].text) == ("1", "the training rows")
     rates = {row[2].value: row[5].value for row in measured.rows if row[1].value == "tpr"}
     assert rates == {0.01: largest_rate(0.01, 1, 0), 0.1: largest_rate(0.1, 1, 0)}  # 480 scores show no rate of .001
@@ -207,17 +207,17 @@ def test_splits_of_fixed_size_have_the_limit_for_replacing_a_row():
     """0.2.0 printed the limit for adding or removing a row, which a private learner can exceed."""
     subject = replace(PRIVATE, rows=40)
     record = AttackRecord("membership", "m", subject, 1, (AttackMeasure("tpr", 0.2, at=0.1), AttackMeasure("auc", 0.6)))
-    one = Attached(record, "training")
-    bounds = [permitted(one, measure) for measure in record.measures]
+    item = Attached(record, "training")
+    bounds = [permitted(item, measure) for measure in record.measures]
     assert bounds == [largest_rate(0.1, Fraction(2), Fraction(0)), largest_auc(Fraction(2), Fraction(0))]
 
 
 def test_without_an_attack_the_bound_is_stated_or_nothing_was_examined():
     assert "epsilon = 1" in attack_section(Subject(a_tree()), []).answer
     assert attack_section(Subject(without_privacy()), []).answer.startswith("Not examined")
-    found = {one.key: one for one in Report.of(without_privacy(), on=ON).board.checks}
-    assert (found["membership"].status, found["membership"].essential) == ("not_run", True)
-    assert found["attack-lira"].status == "not_applicable"
+    result = {check.key: check for check in Report.of(without_privacy(), on=ON).board.checks}
+    assert (result["membership"].status, result["membership"].essential) == ("not_run", True)
+    assert result["attack-lira"].status == "not_applicable"
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0, 0), (1, 0), (Fraction(1, 10), Fraction(1, 100)), (800, 0)])
@@ -235,17 +235,17 @@ def test_the_largest_success_is_that_of_randomised_response():
 
 def test_an_attack_that_guesses_and_one_that_finds_rows():
     model = without_privacy()
-    found = {name: checks(model, one) for name, one in {"guess": shadowed(0, 20, 200), "leak": shadowed(4)}.items()}
-    status = {name: {key: one.status for key, one in each.items()} for name, each in found.items()}
+    result = {name: checks(model, item) for name, item in {"guess": shadowed(0, 20, 200), "leak": shadowed(4)}.items()}
+    status = {name: {key: item.status for key, item in each.items()} for name, each in result.items()}
     assert status["guess"] == {"attack-lira": "pass", "attack-lira-rows": "pass"}
     assert status["leak"] == {"attack-lira": "review", "attack-lira-rows": "not_run"}  # 2^-12 is above .005/40
     more = checks(model, shadowed(4, 16))
     assert more["attack-lira-rows"].status == "fail"
     undecided = checks(model, shadowed(0, 8))
-    assert {one.status for one in undecided.values()} == {"not_run"}
+    assert {item.status for item in undecided.values()} == {"not_run"}
     assert "More rows or repeats can show" in undecided["attack-lira"].sentence
     private = checks(a_tree(), shadowed(0, 20, 200, PRIVATE))
-    assert {one.status for one in private.values()} == {"pass"}
+    assert {item.status for item in private.values()} == {"pass"}
 
 
 def plain(rng, rows, gap):
@@ -272,17 +272,17 @@ def test_the_level_of_checks_of_the_auc_of_one_model(draws):
 
 def test_several_tests_share_the_false_alarms_of_attacks():
     rng = np.random.default_rng(0)
-    one = plain(rng, 300, 0)
+    item = plain(rng, 300, 0)
     p_value = 0.006
     area = 0.5 + norm.isf(p_value) * (601 / (12 * 300 * 300)) ** 0.5
-    found = replace(one, aucs=np.array([area]))
-    assert checks(without_privacy(), found)["attack-membership"].status == "review"
-    assert checks(without_privacy(), found, one)["attack-membership"].status == "not_run"
+    result = replace(item, aucs=np.array([area]))
+    assert checks(without_privacy(), result)["attack-membership"].status == "review"
+    assert checks(without_privacy(), result, item)["attack-membership"].status == "not_run"
 
 
 def test_a_refuted_claim_is_reported_as_a_software_error():
     report = Report.of(MODEL, attacks=replace(shadowed(5).record, subject=AttackSubject.of(learner(), None)), on=ON)
-    (check,) = [one for one in report.board.checks if one.key == "attack-refutation"]
+    (check,) = [item for item in report.board.checks if item.key == "attack-refutation"]
     assert (check.status, check.informative) == ("fail", True)
     assert check.value > check.limit == largest_rate(0.01, Fraction(1), Fraction(0))
     assert "error in the software" in check.sentence
@@ -307,9 +307,12 @@ def test_numbers_beyond_epsilon_refute_it_and_numbers_within_do_not(kind, values
     within, refuting = (Attached(a_record(kind, **each), "training") for each in (values, beyond))
     assert list(refutations(within)) == []
     assert len(list(refutations(refuting))) == 1
-    found = {one.key: one.status for one in attack_checks(Subject(a_tree()), [within])}
-    assert found == {f"attack-{kind}": "pass"}
-    assert {one.key for one in attack_checks(Subject(a_tree()), [within, refuting])} == {*found, "attack-refutation"}
+    result = {check.key: check.status for check in attack_checks(Subject(a_tree()), [within])}
+    assert result == {f"attack-{kind}": "pass"}
+    assert {check.key for check in attack_checks(Subject(a_tree()), [within, refuting])} == {
+        *result,
+        "attack-refutation",
+    }
 
 
 def test_a_lower_bound_of_a_learner_without_a_guarantee_passes_nothing():
@@ -322,7 +325,7 @@ def test_a_lower_bound_of_a_learner_without_a_guarantee_passes_nothing():
 def test_the_exact_risk_of_a_draw_is_held_against_epsilon():
     exact = hr.audit.exact_membership(learner(), ROWS, ILL)
     report = Report.of(MODEL, attacks=exact, train=(ROWS, ILL), on=ON)
-    (check,) = [one for one in report.board.checks if one.key == "attack-exact-membership"]
+    (check,) = [item for item in report.board.checks if item.key == "attack-exact-membership"]
     assert (check.status, check.informative, check.limit) == ("pass", True, 1)
     assert check.value == exact.realised_loss.max()
     assert "epsilon = 1" in report.board.section("attacks").answer
@@ -353,10 +356,11 @@ def test_other_results_are_refused():
 def test_a_record_without_its_number_passes_no_check(kind, subject):
     """The catalogue called an attack whose check yielded nothing no better than guessing."""
     model = a_tree() if subject is PRIVATE else without_privacy()
-    found = {
-        one.key: one.status for one in Report.of(model, attacks=a_record(kind, subject, mu=0.1), on=ON).board.checks
+    result = {
+        check.key: check.status
+        for check in Report.of(model, attacks=a_record(kind, subject, mu=0.1), on=ON).board.checks
     }
-    own = {key: status for key, status in found.items() if key.startswith(f"attack-{kind}")}
+    own = {key: status for key, status in result.items() if key.startswith(f"attack-{kind}")}
     assert set(own.values()) == {"not_run"}
     assert len(own) == (2 if kind == "lira" else 1)
 
@@ -366,11 +370,12 @@ def test_an_undecided_attack_hides_no_graver_one():
     few = AttackMeasure("auc", 0.62, 0.4, 0.8, 0.95, p_value=0.2)
     many = AttackMeasure("auc", 0.58, 0.56, 0.6, 0.95, p_value=1e-9)
     attacks = [
-        AttackRecord("membership", "m", replace(PLAIN, rows=rows), 1, (one,)) for rows, one in ((20, few), (900, many))
+        AttackRecord("membership", "m", replace(PLAIN, rows=rows), 1, (check,))
+        for rows, check in ((20, few), (900, many))
     ]
     for order in (attacks, attacks[::-1]):
-        found = {one.key: one for one in Report.of(without_privacy(), attacks=order, on=ON).board.checks}
-        assert (found["attack-membership"].status, found["attack-membership"].value) == ("review", 0.58)
+        result = {check.key: check for check in Report.of(without_privacy(), attacks=order, on=ON).board.checks}
+        assert (result["attack-membership"].status, result["attack-membership"].value) == ("review", 0.58)
 
 
 def test_the_same_attack_is_attached_once():

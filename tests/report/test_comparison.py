@@ -24,41 +24,45 @@ def test_each_cell_is_what_the_report_on_that_model_says():
         "one": Report.of(a_tree(), train=a_table(), on=ON),
         "other": Report.of(without_privacy(), train=a_table()),
     }
-    found = Comparison.of(reports)
-    for sheet, kind in ((found.public, "public"), (found.board, "board")):
+    result = Comparison.of(reports)
+    for sheet, kind in ((result.public, "public"), (result.board, "board")):
         for section in sheet.sections:
             (grid,) = section.grids
             if section.key == "length":
                 continue
             for line, *cells in (map(text_of, row) for row in grid.rows):
                 for name, cell in zip(reports, cells, strict=True):
-                    sections = {one.key: one for one in getattr(reports[name], kind).sections}
+                    sections = {item.key: item for item in getattr(reports[name], kind).sections}
                     own = sections.get(section.key)
                     said = (
                         {} if own is None else {fact.name: fact.text for fact in own.facts} | {"in short": own.answer}
                     )
                     assert cell == said.get(line, "")
-    sizes = {line.value: [cell.value for cell in cells] for line, *cells in found.board.section("length").grids[0].rows}
+    sizes = {
+        line.value: [cell.value for cell in cells] for line, *cells in result.board.section("length").grids[0].rows
+    }
     assert sizes["leaves"] == [3, 3]
     assert sizes["longest_path"] == [2, 2]
 
 
 def test_findings_say_which_model_they_are_about():
-    found = Comparison.of({"one": Report.of(a_tree(), on=ON), "other": Report.of(without_privacy(), on=ON)})
-    assert found.board is None  # that of the private model has none
-    assert {one.sentence.split(":")[0] for one in found.public.checks} == {"one", "other", "one, other"}
-    assert found.public.status == "not_run"
-    assert not found.public.decides
-    assert "one, other compared" in found.to_html()
+    result = Comparison.of({"one": Report.of(a_tree(), on=ON), "other": Report.of(without_privacy(), on=ON)})
+    assert result.board is None  # that of the private model has none
+    assert {check.sentence.split(":")[0] for check in result.public.checks} == {"one", "other", "one, other"}
+    assert result.public.status == "not_run"
+    assert not result.public.decides
+    assert "one, other compared" in result.to_html()
 
 
 def test_of_models_with_and_without_a_guarantee_one_sheet_decides():
     """Each sheet said that the other one decides; exact functions of the private model's rows stay informative."""
     of = {"one": Report.of(a_tree(), train=a_table(), on=ON), "other": Report.of(without_privacy(), train=a_table())}
-    found = Comparison.of(of)
-    assert (found.public.decides, found.board.decides) == (False, True)
-    assert "Decide by the public sheet" not in found.board.verdict
-    informative = {one.informative for one in found.board.checks if one.key == "accuracy" and one.model == "one"}
+    result = Comparison.of(of)
+    assert (result.public.decides, result.board.decides) == (False, True)
+    assert "Decide by the public sheet" not in result.board.verdict
+    informative = {
+        check.informative for check in result.board.checks if check.key == "accuracy" and check.model == "one"
+    }
     assert informative == {True}
 
 
@@ -70,26 +74,26 @@ def test_no_finding_of_a_report_is_left_out():
     reports = {
         name: Report.of(a_tree(card), form=form, releases=releases, train=a_table(), on=ON) for name in ("a", "b")
     }
-    found = Comparison.of(reports)
-    for sheet, kind in ((found.public, "public"), (found.board, "board")):
-        ours = {name: {one.sentence for one in getattr(report, kind).checks} for name, report in reports.items()}
-        said = {one.sentence for one in sheet.checks}
+    result = Comparison.of(reports)
+    for sheet, kind in ((result.public, "public"), (result.board, "board")):
+        ours = {name: {item.sentence for item in getattr(report, kind).checks} for name, report in reports.items()}
+        said = {item.sentence for item in sheet.checks}
         assert said == {f"a, b: {sentence}" for sentence in ours["a"] & ours["b"]}
         assert sheet.status == max(
-            (getattr(one, kind).status for one in reports.values()), key=("pass", "review").index
+            (getattr(item, kind).status for item in reports.values()), key=("pass", "review").index
         )
-    assert found.public.status == "review"
-    assert any("All releases on record together have epsilon = 2" in one.sentence for one in found.public.checks)
-    assert any("The form does not state" in one.sentence for one in found.public.checks)
-    page = found.to_html()
+    assert result.public.status == "review"
+    assert any("All releases on record together have epsilon = 2" in item.sentence for item in result.public.checks)
+    assert any("The form does not state" in item.sentence for item in result.public.checks)
+    page = result.to_html()
     assert "The form does not state" in page
     assert 'href="#statements"' not in page  # a question that is not on the page
 
 
 def test_the_public_sheet_depends_on_no_row():
     def public(counts, train=None):
-        one = Report.of(without_privacy(counts), train=train, on=ON)
-        return Comparison.of({"a": Report.of(a_tree(), train=train, on=ON), "b": one}).to_json()
+        item = Report.of(without_privacy(counts), train=train, on=ON)
+        return Comparison.of({"a": Report.of(a_tree(), train=train, on=ON), "b": item}).to_json()
 
     X, y = a_table()
     assert public(((9, 9), (8, 1), (0, 1))) == public(((3, 30), (40, 12), (25, 0)), (X, y))
@@ -101,14 +105,14 @@ def test_the_public_sheet_depends_on_no_row():
 
 
 def test_uncomparable_columns_raise():
-    one, other = Report.of(a_tree()), Report.of(a_tree())
+    item, other = Report.of(a_tree()), Report.of(a_tree())
     with pytest.raises(ValueError, match="2 to 6 models, got 1"):
-        Comparison.of({"a": one})
+        Comparison.of({"a": item})
     with pytest.raises(TypeError, match="names to reports, got list"):
-        Comparison.of([one, other])
+        Comparison.of([item, other])
     with pytest.raises(ValueError, match="1 to 40 characters"):
-        Comparison.of({"a": one, "b" * 41: other})
+        Comparison.of({"a": item, "b" * 41: other})
     elsewhere = a_tree()
     schema = Schema(dict(elsewhere.schema.attributes), Label("dead", ("no", "yes")))
     with pytest.raises(ValueError, match="same column"):
-        Comparison.of({"a": one, "b": Report.of(type(elsewhere)(schema, elsewhere.root, elsewhere.privacy))})
+        Comparison.of({"a": item, "b": Report.of(type(elsewhere)(schema, elsewhere.root, elsewhere.privacy))})

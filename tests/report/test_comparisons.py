@@ -45,15 +45,15 @@ def rows_of(*parts: tuple[int, bool, str]) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def accuracy_of(*parts: tuple[int, bool, str], model: Tree = SAYS_SMOKERS):
-    (found,) = [one for one in Report.of(model, test=rows_of(*parts)).board.checks if one.key == "accuracy"]
-    return found
+    (result,) = [check for check in Report.of(model, test=rows_of(*parts)).board.checks if check.key == "accuracy"]
+    return result
 
 
 def test_six_of_595_rows_are_no_support():
     """The case of the issue: 40 rows that only the model gets right, 34 that only the commonest class does."""
-    found = accuracy_of((40, True, "yes"), (34, True, "no"), (200, False, "yes"), (321, False, "no"))
-    assert found.status == "review"
-    assert "(gain 1.0 percentage points, 95 % interval −2.0 to 4.0)" in found.sentence
+    result = accuracy_of((40, True, "yes"), (34, True, "no"), (200, False, "yes"), (321, False, "no"))
+    assert result.status == "review"
+    assert "(gain 1.0 percentage points, 95 % interval −2.0 to 4.0)" in result.sentence
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_six_of_595_rows_are_no_support():
 )
 def test_three_outcomes_are_distinguished(smokers, status, said):
     ill, healthy = smokers
-    found = accuracy_of((ill, True, "yes"), (healthy, True, "no"), (50, False, "yes"), (400, False, "no"))
-    assert found.status == status
-    assert said in found.sentence
-    assert "95 % interval" in found.sentence
-    assert "McNemar" in found.source
+    result = accuracy_of((ill, True, "yes"), (healthy, True, "no"), (50, False, "yes"), (400, False, "no"))
+    assert result.status == status
+    assert said in result.sentence
+    assert "95 % interval" in result.sentence
+    assert "McNemar" in result.source
 
 
 @pytest.mark.parametrize("case", [(40, 34, 595), (60, 30, 595), (12, 2, 90), (9, 0, 1000)])
@@ -131,8 +131,8 @@ def level(name: str, draws: int, rows: int, extra: float = 0.0) -> tuple[float, 
 )
 def test_at_most_one_of_twenty_models_without_a_gain_is_supported(name, draws, rows):
     """At most 5 %, by a binomial test with a false alarm of 10^-4; and a real gain is found. Larger means are half."""
-    found, larger = level(name, draws, rows)
-    assert stats.binomtest(round(found * draws), draws, 0.05, alternative="greater").pvalue > 1e-4
+    result, larger = level(name, draws, rows)
+    assert stats.binomtest(round(result * draws), draws, 0.05, alternative="greater").pvalue > 1e-4
     assert 0.35 < larger < 0.65  # what 0.2.0 took for support
     assert level(name, 200, rows, extra=0.7)[0] > 0.9
 
@@ -170,7 +170,7 @@ def test_units_of_the_schema_widen_the_interval_of_a_report(has_column):
     model = Tree(schema, SAYS_SMOKERS.root, CARD)
     of_units = Report.of(model, test=(X.assign(who=np.arange(900) // 9) if has_column else X, y))
     statuses = [
-        next(one.status for one in report.board.checks if one.key == "accuracy") for report in (of_rows, of_units)
+        next(check.status for check in report.board.checks if check.key == "accuracy") for report in (of_rows, of_units)
     ]
     assert statuses == ["pass", "review"]
 
@@ -183,8 +183,8 @@ def test_persons_of_the_form_widen_the_interval_of_a_report(has_column):
     X["who"] = np.arange(900) // 9
     form = Form(unit_column="who", rows_per_unit=9)
     report = Report.of(SAYS_SMOKERS, form=form, test=(X if has_column else X[["smoker"]], y))
-    (found,) = [one for one in report.board.checks if one.key == "accuracy"]
-    assert found.status == "review"
+    (result,) = [check for check in report.board.checks if check.key == "accuracy"]
+    assert result.status == "review"
 
 
 def by_group(gains: list[np.ndarray], schema: Schema = SCHEMA, **columns: np.ndarray) -> Performance:
@@ -197,8 +197,8 @@ def by_group(gains: list[np.ndarray], schema: Schema = SCHEMA, **columns: np.nda
 
 
 def about_groups(result: Performance):
-    (found,) = group_checks(result, 0, COMMONEST, PLAIN)
-    return found
+    (outcome,) = group_checks(result, 0, COMMONEST, PLAIN)
+    return outcome
 
 
 @pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.statistics)])
@@ -206,20 +206,20 @@ def about_groups(result: Performance):
 def test_groups_that_differ_by_chance_are_not_flagged(groups, rows, draws):
     """At most 1 % of the tables have a group that is flagged (to within 10^-4); by 0.2.0 nearly all had."""
     rng = np.random.default_rng(groups)
-    found = [about_groups(by_group([hits(rng, rows) for _ in range(groups)])).status for _ in range(draws)]
-    assert found.count("review") <= stats.binom.ppf(1 - 1e-4, draws, alarm_share("groups"))
+    result = [about_groups(by_group([hits(rng, rows) for _ in range(groups)])).status for _ in range(draws)]
+    assert result.count("review") <= stats.binom.ppf(1 - 1e-4, draws, alarm_share("groups"))
 
 
 @pytest.mark.parametrize("has_column", [True, False])
 def test_groups_of_units_that_differ_by_chance_are_not_flagged(has_column):
     """Units of six equal rows: taken for independent rows, most tables would have a group that is flagged."""
     schema, rng = Schema(SCHEMA.attributes, SCHEMA.label, unit=Unit("who", 6)), np.random.default_rng(0)
-    columns, found, by_rows = {"who": np.arange(2400) // 6} if has_column else {}, list[str](), list[str]()
+    columns, result, by_rows = {"who": np.arange(2400) // 6} if has_column else {}, list[str](), list[str]()
     for _ in range(40):
         gains = [hits(rng, 80).repeat(6) for _ in range(5)]
-        found.append(about_groups(by_group(gains, schema, **columns)).status)
+        result.append(about_groups(by_group(gains, schema, **columns)).status)
         by_rows.append(about_groups(by_group(gains)).status)
-    assert found.count("review") <= 2
+    assert result.count("review") <= 2
     assert by_rows.count("review") > 8
 
 
@@ -228,29 +228,29 @@ def test_a_group_that_is_worse_is_found_among_others(draws):
     """A deficit of 5 points is found in 80 % of tables: by 1,600 rows of a group alone, by 2,600 rows among 20."""
     rng, worse = np.random.default_rng(0), [0.125, 0.175, 0.7]
     for groups, rows in ((1, 1600), (20, 2600)):
-        found = []
+        result = []
         for _ in range(draws):
             own = rng.choice([1.0, -1.0, 0.0], rows, p=worse)
-            found.append(about_groups(by_group([own, *(hits(rng, rows) for _ in range(groups - 1))])))
-        flagged = [one for one in found if one.status == "review"]
+            result.append(about_groups(by_group([own, *(hits(rng, rows) for _ in range(groups - 1))])))
+        flagged = [item for item in result if item.status == "review"]
         assert len(flagged) >= stats.binom.ppf(1e-4, draws, 0.8)
-        assert sum(one.sentence.startswith("For 1 group ") for one in flagged) > draws / 2
-        assert all("group = g0 (gain −" in one.sentence for one in flagged)
-        assert all(one.interval[0] < one.value < 0 for one in flagged)
+        assert sum(item.sentence.startswith("For 1 group ") for item in flagged) > draws / 2
+        assert all("group = g0 (gain −" in item.sentence for item in flagged)
+        assert all(item.interval[0] < item.value < 0 for item in flagged)
 
 
 @pytest.mark.statistics
 def test_a_constant_that_the_same_rows_chose_flags_no_group():
     """The commonest of 24 equally frequent classes is right on more of these rows than it is on others."""
     names = "abcdefghijklmnopqrstuvwx"
-    schema, found = Schema({"smoker": Boolean()}, Label("ill", tuple(names))), list[str]()
+    schema, result = Schema({"smoker": Boolean()}, Label("ill", tuple(names))), list[str]()
     rng, subject = np.random.default_rng(0), Subject(Tree(schema, Leaf(label="a"), CARD))
     for _ in range(200):
         X = pd.DataFrame({"smoker": rng.random(800) < 0.5, "ward": "w"})
         _, checks = measured(subject, None, (X, pd.Series(rng.choice(list(names), 800), name="ill")), ["ward"])
-        found += [one.status for one in checks if one.key == "groups"]
-    assert len(found) == 200
-    assert found.count("review") <= stats.binom.ppf(1 - 1e-4, 200, alarm_share("groups"))
+        result += [check.status for check in checks if check.key == "groups"]
+    assert len(result) == 200
+    assert result.count("review") <= stats.binom.ppf(1 - 1e-4, 200, alarm_share("groups"))
 
 
 def test_what_cannot_be_excluded_of_groups_is_stated():
@@ -274,8 +274,8 @@ def test_what_cannot_be_excluded_of_groups_is_stated():
 def test_a_deficit_that_is_said_to_be_excluded_is_rare():
     """Of groups that are worse by 10 points, at most 5 % pass."""
     rng = np.random.default_rng(3)
-    found = [about_groups(by_group([rng.choice([1.0, -1.0, 0.0], 300, p=[0.1, 0.2, 0.7])])).status for _ in range(200)]
-    assert found.count("pass") <= stats.binom.ppf(1 - 1e-4, 200, 0.05)
+    result = [about_groups(by_group([rng.choice([1.0, -1.0, 0.0], 300, p=[0.1, 0.2, 0.7])])).status for _ in range(200)]
+    assert result.count("pass") <= stats.binom.ppf(1 - 1e-4, 200, 0.05)
 
 
 def test_holms_method_is_that_of_its_definition():
@@ -302,8 +302,8 @@ def test_a_single_row_of_numbers_flags_no_group():
     y.iloc[-1] = 13.0  # the mean, from which the model is off
     model = Tree(schema, Split(Literal("smoker", "true"), Leaf(label=22.0), Leaf(label=6.0)), CARD)
     report = Report.of(model, train=(X, y), test=(X, y), by=["ward"])
-    (found,) = [one for one in report.board.checks if one.key == "groups"]
-    assert found.status == "not_run"
+    (result,) = [check for check in report.board.checks if check.key == "groups"]
+    assert result.status == "not_run"
 
 
 def test_errors_of_numbers_are_compared_row_by_row():
@@ -316,7 +316,7 @@ def test_errors_of_numbers_are_compared_row_by_row():
     statuses = {}
     for name, truth in (("real", y), ("shuffled", y.sample(frac=1, random_state=0).reset_index(drop=True))):
         report = Report.of(Tree(schema, root, CARD), train=(X[::2], truth[::2]), test=(X, truth))
-        (statuses[name],) = [one for one in report.board.checks if one.key == "accuracy"]
+        (statuses[name],) = [check for check in report.board.checks if check.key == "accuracy"]
     assert statuses["real"].status == "pass"
     assert statuses["shuffled"].status == "review"
     assert "in mean squared error, 95 % interval" in statuses["real"].sentence
@@ -335,7 +335,9 @@ def test_fits_of_noise_are_not_supported_by_their_own_rows(fits):
         released = Tree(schema, tree.tree_.root, CARD)
         train, test = (X[:300], y[:300]), (X[300:], y[300:])
         own, others = Report.of(released, train=train), Report.of(released, train=train, test=test)
-        verdicts.append([next(one for one in report.board.checks if one.key == "accuracy") for report in (own, others)])
+        verdicts.append(
+            [next(check for check in report.board.checks if check.key == "accuracy") for report in (own, others)]
+        )
     assert not any(own.status == "pass" for own, _ in verdicts)
     assert np.mean(["better by more than chance" in own.sentence for own, _ in verdicts]) > 0.3
     assert sum(others.status == "pass" for _, others in verdicts) <= stats.binom.ppf(1 - 1e-4, fits, 0.05)

@@ -29,42 +29,42 @@ OTHERS = ((30, 112), (40, 12), (25, 9))
 
 def counts_check(model, train, **given):
     report = Report.of(model, train=train, **given)
-    (found,) = [one for one in report.board.checks if one.key == "counts"]
-    return report, found
+    (result,) = [check for check in report.board.checks if check.key == "counts"]
+    return report, result
 
 
 def test_other_rows_than_those_of_exact_counts_fail():
     model = without_privacy(COUNTS)
-    _, found = counts_check(model, rows_of(COUNTS))
-    assert (found.status, found.informative) == ("pass", False)
+    _, result = counts_check(model, rows_of(COUNTS))
+    assert (result.status, result.informative) == ("pass", False)
     for counts in (OTHERS, ((30, 30), (12, 40), (25, 9)), ((30, 30), (40, 12), (26, 8)), ((30, 30), (40, 12), (0, 0))):
-        report, found = counts_check(model, rows_of(counts))
-        assert (found.status, report.board.status) == ("fail", "fail")
+        report, result = counts_check(model, rows_of(counts))
+        assert (result.status, report.board.status) == ("fail", "fail")
 
 
 def test_other_rows_are_stated_first_on_the_boards_sheet():
     model = a_tree(COUNTED, counts=COUNTS)
-    right, found = counts_check(model, rows_of(COUNTS))
-    assert (found.status, found.informative) == ("pass", True)
-    assert "noise can hide a difference of up to" in found.sentence
+    right, result = counts_check(model, rows_of(COUNTS))
+    assert (result.status, result.informative) == ("pass", True)
+    assert "noise can hide a difference of up to" in result.sentence
     assert "The given rows are not" not in right.board.verdict
-    wrong, found = counts_check(model, rows_of(OTHERS))
-    assert (found.status, found.informative) == ("fail", True)
+    wrong, result = counts_check(model, rows_of(OTHERS))
+    assert (result.status, result.informative) == ("fail", True)
     assert wrong.board.verdict.startswith("The given rows are not the training rows")
     assert wrong.deciding.status == right.deciding.status
 
 
 def test_without_rows_or_counts_or_their_noise_nothing_is_compared():
     report = Report.of(without_privacy(COUNTS))
-    assert [one.status for one in report.board.checks if one.key == "counts"] == ["not_run"]
+    assert [check.status for check in report.board.checks if check.key == "counts"] == ["not_run"]
     unstated = replace(CARD, charges=(CARD.charges[0], Charge(Fact("leaf_counts", of="leaves"), Fraction(1, 2))))
     for model in (a_tree(unstated, counts=COUNTS), a_tree(CARD, counts=COUNTS)):
-        _, found = counts_check(model, rows_of(OTHERS))
-        assert (found.status, "does not state the noise" in found.sentence) == ("not_run", True)
+        _, result = counts_check(model, rows_of(OTHERS))
+        assert (result.status, "does not state the noise" in result.sentence) == ("not_run", True)
     tree, _ = overfitted()
     unnamed = SimpleNamespace(apply=tree.apply, predict=tree.predict)
-    _, found = counts_check(unnamed, (np.arange(86).reshape(-1, 1), np.arange(86) % 2))
-    assert (found.status, "pass a schema" in found.sentence) == ("not_run", True)
+    _, result = counts_check(unnamed, (np.arange(86).reshape(-1, 1), np.arange(86) % 2))
+    assert (result.status, "pass a schema" in result.sentence) == ("not_run", True)
 
 
 @pytest.mark.parametrize("steps", [[], [StandardScaler()]], ids=["tree", "pipeline"])
@@ -82,8 +82,8 @@ def test_rows_by_bin_of_a_scorecard_are_compared():
     frame = pd.DataFrame({"age": 40, "ward": "surgery", "smoker": [False] * 40 + [True] * 9, "dose": 0.5})
     labels = pd.Series(["no", "yes"] * 24 + ["no"], name="ill")
     assert counts_check(model, (frame, labels))[1].status == "pass"
-    report, found = counts_check(model, (frame[1:], labels[1:]))
-    assert (found.status, report.board.status) == ("fail", "fail")
+    report, result = counts_check(model, (frame[1:], labels[1:]))
+    assert (result.status, report.board.status) == ("fail", "fail")
 
 
 PMML = """<PMML xmlns="http://www.dmg.org/PMML-4_4" version="4.4"><Header/><DataDictionary>
@@ -112,11 +112,11 @@ def test_the_file_of_somebody_else_with_and_without_its_rows(tmp_path, name, con
     path.write_text(content)
     model = read_model(path, AGES)
     alone = Report.of(model)
-    assert [one.status for one in alone.board.checks if one.key == "counts"] == ["not_run"]
+    assert [check.status for check in alone.board.checks if check.key == "counts"] == ["not_run"]
     assert counts_check(model, people(((40, 12), (20, 28))))[1].status == "pass"
     for others in (((40, 12), (20, 27)), ((39, 13), (20, 28)), ((28, 20), (12, 40)), ((52, 0), (48, 0))):
-        report, found = counts_check(model, people(others))
-        assert (found.status, report.deciding.status) == ("fail", "fail")
+        report, result = counts_check(model, people(others))
+        assert (result.status, report.deciding.status) == ("fail", "fail")
 
 
 def test_the_file_of_an_exporter_of_pmml_is_compared_by_rows_and_classes():
@@ -138,9 +138,9 @@ def test_other_formats_do_not_state_the_noise(tmp_path):
     for card in (COUNTED, replace(COUNTED, no_guarantee="seeded noise")):
         (tmp_path / "tree.pmml").write_text(a_tree(card, counts=COUNTS).to_pmml())
         model = read_model(tmp_path / "tree.pmml")
-        assert not any("Extension" in one.place for one in model.contents)
-        _, found = counts_check(model, rows_of(OTHERS))
-        assert (found.status, ".json file" in found.sentence) == ("not_run", True)
+        assert not any("Extension" in content.place for content in model.contents)
+        _, result = counts_check(model, rows_of(OTHERS))
+        assert (result.status, ".json file" in result.sentence) == ("not_run", True)
     (tmp_path / "tree.pmml").write_text(without_privacy(COUNTS).to_pmml())
     assert counts_check(read_model(tmp_path / "tree.pmml"), rows_of(COUNTS))[1].status == "pass"
     assert counts_check(read_model(tmp_path / "tree.pmml"), rows_of(OTHERS))[1].status == "fail"
@@ -158,8 +158,8 @@ def test_a_tree_of_scikit_learn_with_its_rows_and_with_others():
 def test_reconstruction_uses_stored_counts_if_rows_are_others():
     X, y = a_table()
     model = without_privacy(((30, 0), (10, 10), (20, 20)))
-    report, found = counts_check(model, (X, y))
-    assert found.status == "fail"
+    report, result = counts_check(model, (X, y))
+    assert result.status == "fail"
     expected = disclosure.reconstructed(Subject(model))
     section = report.board.section("reconstruction")
     assert {fact.value for fact in section.facts} >= {expected.uncertainty}

@@ -29,9 +29,9 @@ def described(report):
     """Return the entities of a crate by their identifiers."""
     metadata = json.loads(unzipped(report)["data/ro-crate-metadata.json"])
     assert metadata["@context"] == "https://w3id.org/ro/crate/1.2-DRAFT/context"
-    found = {one["@id"]: one for one in metadata["@graph"]}
-    assert len(found) == len(metadata["@graph"])
-    return found
+    result = {item["@id"]: item for item in metadata["@graph"]}
+    assert len(result) == len(metadata["@graph"])
+    return result
 
 
 def test_a_bag_holds_what_its_manifests_say():
@@ -52,23 +52,23 @@ def test_a_bag_holds_what_its_manifests_say():
 
 
 def test_the_metadata_has_what_the_profile_demands():
-    found = described(Report.of(a_tree(), form=FORM))
-    root = found["./"]
-    assert found["ro-crate-metadata.json"]["about"] == {"@id": "./"}
+    result = described(Report.of(a_tree(), form=FORM))
+    root = result["./"]
+    assert result["ro-crate-metadata.json"]["about"] == {"@id": "./"}
     assert root["conformsTo"] == {"@id": "https://w3id.org/5s-crate/0.4"}
-    assert found["https://w3id.org/5s-crate/0.4"]["@type"] == "Profile"
-    assert found[root["mainEntity"]["@id"]]["@type"] == "Dataset"
-    assert found[root["sourceOrganization"]["@id"]]["@type"] == "Project"
-    actions = [found[one["@id"]] for one in root["mentions"]]
-    run, check = sorted(actions, key=lambda one: one["@type"], reverse=True)
+    assert result["https://w3id.org/5s-crate/0.4"]["@type"] == "Profile"
+    assert result[root["mainEntity"]["@id"]]["@type"] == "Dataset"
+    assert result[root["sourceOrganization"]["@id"]]["@type"] == "Project"
+    actions = [result[item["@id"]] for item in root["mentions"]]
+    run, check = sorted(actions, key=lambda item: item["@type"], reverse=True)
     assert run["@type"] == "CreateAction"
     assert run["instrument"] == root["mainEntity"]
-    assert found[run["agent"]["@id"]]["@type"] == "Person"
+    assert result[run["agent"]["@id"]]["@type"] == "Person"
     assert check["additionalType"] == {"@id": "https://w3id.org/shp#DisclosureCheck"}
     assert check["actionStatus"] == "http://schema.org/PotentialActionStatus"  # nobody has signed
-    parts = {one["@id"] for one in root["hasPart"]}
-    assert {one["@id"] for one in run["result"]} == {name for name in parts if name.startswith("outputs/")}
-    assert parts <= set(found)
+    parts = {item["@id"] for item in root["hasPart"]}
+    assert {item["@id"] for item in run["result"]} == {name for name in parts if name.startswith("outputs/")}
+    assert parts <= set(result)
 
 
 def test_only_public_files_are_in_a_crate():

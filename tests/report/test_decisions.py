@@ -27,7 +27,7 @@ RECORD = Releases(tuple(map(PastRelease, CARD.charges)), None)
 
 def decision(report):
     sheet = report.deciding
-    return sheet.kind, sheet.status, [(one.key, one.status) for one in sheet.checks]
+    return sheet.kind, sheet.status, [(check.key, check.status) for check in sheet.checks]
 
 
 @pytest.mark.parametrize("dropped", [0, 29, 60, 89])
@@ -40,8 +40,8 @@ def test_neighbouring_tables_lead_to_the_same_decision(dropped):
     ]
     decisions = [decision(report) for report in reports]
     assert decisions[0] == decisions[1] == decision(Report.of(a_tree(), form=STATED, releases=RECORD, on=ON))
-    exact = [one for one in reports[0].board.checks if one.informative]
-    assert {one.key for one in exact} >= {"small-leaves", "accuracy", "separation"}
+    exact = [check for check in reports[0].board.checks if check.informative]
+    assert {check.key for check in exact} >= {"small-leaves", "accuracy", "separation"}
     assert reports[0].board.status == reports[0].public.status  # informative checks do not count
 
 
@@ -53,7 +53,7 @@ def test_the_public_sheet_decides_with_a_guarantee_and_the_boards_without():
     assert "does not cover a decision" in private.to_html(private=True)
     plain = Report.of(without_privacy(), form=STATED, on=ON)
     assert (plain.deciding.kind, plain.public.decides, plain.board.decides) == ("board", False, True)
-    assert not any(one.informative for one in plain.board.checks)
+    assert not any(check.informative for check in plain.board.checks)
 
 
 def test_a_clean_private_model_passes():
@@ -64,13 +64,13 @@ def test_a_clean_private_model_passes():
 
 def test_a_leaf_that_may_have_no_rows_is_stated_and_needs_no_review():
     report = Report.of(a_tree(COUNTED, counts=((40, 300), (500, 60), (1, 0))), form=STATED, releases=RECORD, on=ON)
-    (stated,) = (one for one in report.public.checks if one.rule == "caveat/empty")
+    (stated,) = (check for check in report.public.checks if check.rule == "caveat/empty")
     assert (stated.status, stated.sentence[:30]) == ("pass", "Leaf 3 may contain no rows: the"[:30])
     assert report.public.status == "pass"
     useless = a_tree(COUNTED, counts=((300, 40), (500, 60), (1, 0)))
-    found = Report.of(useless, form=STATED, releases=RECORD, on=ON).public
-    assert found.status == "review"
-    assert found.verdict == "No check failed. 1 check needs review: usefulness of the model."
+    result = Report.of(useless, form=STATED, releases=RECORD, on=ON).public
+    assert result.status == "review"
+    assert result.verdict == "No check failed. 1 check needs review: usefulness of the model."
 
 
 def test_a_public_sheet_that_does_not_decide_never_passes():
@@ -96,14 +96,14 @@ def test_every_sheet_has_every_check_with_its_status(model):
     report = Report.of(model, on=ON)
     for sheet in filter(None, (report.public, report.board)):
         kinds = {key for key, kind in CATALOGUE.items() if sheet.kind in kind.sheets}
-        assert {one.key for one in sheet.checks} == kinds
-        assert {one.status for one in sheet.checks} <= set(STATUSES)
-    assert all(one["status"] in STATUSES for one in report.public.to_dict()["checks"])
+        assert {check.key for check in sheet.checks} == kinds
+        assert {check.status for check in sheet.checks} <= set(STATUSES)
+    assert all(check["status"] in STATUSES for check in report.public.to_dict()["checks"])
 
 
 def test_what_a_check_lacks_is_named_with_the_option_that_gives_it():
     report = Report.of(without_privacy(), form=STATED, on=ON)
-    missing = {one.key: one for one in report.board.by_status("not_run")}
+    missing = {item.key: item for item in report.board.by_status("not_run")}
     assert "--data and --test" in missing["separation"].sentence
     assert missing["membership"].essential
     assert report.board.not_examined[0] == "membership inference"
@@ -120,15 +120,15 @@ CHECKS = st.builds(a_check, st.sampled_from(STATUSES), essential=st.booleans(), 
 @given(st.lists(CHECKS, max_size=6))
 def test_the_status_of_a_sheet_is_the_gravest_that_a_decision_may_use(checks):
     sheet = Sheet("public", "t", ON, "s", tuple(checks), ())
-    usable = [one for one in checks if not one.informative]
-    if any(one.status == "fail" for one in usable):
+    usable = [check for check in checks if not check.informative]
+    if any(check.status == "fail" for check in usable):
         assert sheet.status == "fail"
-    elif any(one.status == "not_run" and one.essential for one in usable):
+    elif any(check.status == "not_run" and check.essential for check in usable):
         assert sheet.status == "not_run"
-    elif any(one.status == "review" for one in usable):
+    elif any(check.status == "review" for check in usable):
         assert sheet.status == "review"
     else:
-        assert sheet.status == ("pass" if any(one.status == "pass" for one in usable) else "not_run")
+        assert sheet.status == ("pass" if any(check.status == "pass" for check in usable) else "not_run")
 
 
 def test_the_catalogue_is_complete():

@@ -19,7 +19,7 @@ def test_the_model_is_readable_as_it_is():
     """Of noisy counts as much as the noise leaves, as in the model's own text; exact counts as they are."""
     noisy = a_tree(COUNTED, counts=((4, 30), (50, 1), (-2, 0)))
     (grid,) = disclosure.model(Subject(noisy)).grids
-    assert tuple(one.name for one in grid.columns) == ("if", "then", "probability", "rows of no", "rows of yes")
+    assert tuple(column.name for column in grid.columns) == ("if", "then", "probability", "rows of no", "rows of yes")
     assert [row[0].partition(" ")[2] for row in grid.rows] == list(noisy.conditions)
     assert [row[1:] for row in grid.rows] == [
         ("yes", "67 to 100 %", "at most 10", "about 30"),
@@ -34,7 +34,7 @@ def test_the_model_is_readable_as_it_is():
 def test_rules_have_an_order_and_labels_no_counts():
     rules = RuleList(SCHEMA, (Rule((), label="no"),), CARD)
     (grid,) = disclosure.model(Subject(rules)).grids
-    assert tuple(one.name for one in grid.columns) == ("if", "then")
+    assert tuple(column.name for column in grid.columns) == ("if", "then")
     assert grid.title == "Rules: the first matching rule decides"
 
 
@@ -43,15 +43,15 @@ def test_a_scorecard_shows_points_and_what_totals_mean(tmp_path):
     card = a_scorecard(tmp_path)
     points, totals = disclosure.model(Subject(card)).grids
     assert len(points.rows) == len(card.get_points())
-    assert [row[0] for row in totals.rows] == [one["total"] for one in card.risks()]
+    assert [row[0] for row in totals.rows] == [risk["total"] for risk in card.risks()]
 
 
 def test_a_scorecard_is_not_told_to_release_counts(tmp_path):
     """It has no leaves to count rows in: `hedgerow fit --model scorecard --release-counts` is refused."""
     (tmp_path / "schema.yaml").write_text(CLINIC)
-    found = accuracy.released_accuracy(Subject(a_scorecard(tmp_path)))
-    assert found.measure.startswith("Give the rows")
-    assert "--release-counts" not in found.measure
+    result = accuracy.released_accuracy(Subject(a_scorecard(tmp_path)))
+    assert result.measure.startswith("Give the rows")
+    assert "--release-counts" not in result.measure
     assert (
         "--release-counts"
         in accuracy.released_accuracy(Subject(RuleList(SCHEMA, (Rule((), label="no"),), CARD))).measure

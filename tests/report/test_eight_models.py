@@ -314,11 +314,11 @@ CASES: dict[str, tuple[Build, Right]] = {
 def wrong_decisions(report: Report, expected: Right) -> list[str]:
     """Return what is decided otherwise than it should be, in words; empty if all is right."""
     deciding, board = report.deciding, report.board
-    flagged = {one.key for one in deciding.checks if one.status in ("fail", "review") and not one.informative}
+    flagged = {check.key for check in deciding.checks if check.status in ("fail", "review") and not check.informative}
     missing, added = expected.flagged - flagged, flagged - expected.flagged
     false = added & NEVER if deciding.status == "fail" else added
-    unnamed = expected.not_examined - {one.key for one in deciding.by_status("not_run")}
-    found = {
+    unnamed = expected.not_examined - {check.key for check in deciding.by_status("not_run")}
+    result = {
         f"public: {report.public.status}": report.public.status != expected.public,
         f"board: {None if board is None else board.status}": (None if board is None else board.status)
         != expected.board,
@@ -326,7 +326,7 @@ def wrong_decisions(report: Report, expected: Right) -> list[str]:
         f"flagged: {sorted(false)}": false,
         f"not named as not examined: {sorted(unnamed)}": unnamed,
     }
-    return [words for words, is_wrong in found.items() if is_wrong]
+    return [words for words, is_wrong in result.items() if is_wrong]
 
 
 @cache
@@ -357,7 +357,7 @@ def test_all_forms_of_a_report_state_the_same_decision(name):
         data, record = json.loads(report.to_json(private=private)), airlock_record(report, private=private)
         assert data["status"] == record["status"] == sheet.status
         assert data["decides"] == record["decides"] == (sheet is deciding)
-        assert data["not_examined"] == [one["check"] for one in record["not_examined"]]
+        assert data["not_examined"] == [item["check"] for item in record["not_examined"]]
         assert html.escape(sheet.verdict, quote=False) in html.unescape(report.to_html(private=private))
     assert acro_results(report, "model")["results"]["output_0"]["status"] == ACRO_STATUS[deciding.status]
     if is_private:
@@ -432,6 +432,6 @@ def test_private_models_on_the_command_line(epsilon, form, code, tmp_path, monke
     run("budget", "new", "budget.json", "--epsilon", "20")
     fit = ("--model", "scorecard", "--schema", "schema.yaml", "--epsilon", epsilon, "--budget", "budget.json")
     assert run("fit", "train.csv", *fit, "-o", "model.json")[0] == 0
-    found, _, _ = run("report", "model.json", "--ledger", "budget.json", *given, "-o", "report.html", "--check")
-    assert found == code
+    result, _, _ = run("report", "model.json", "--ledger", "budget.json", *given, "-o", "report.html", "--check")
+    assert result == code
     assert (tmp_path / "report.PRIVATE.html").exists()

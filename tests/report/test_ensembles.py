@@ -64,7 +64,7 @@ def steps(last, *first):
 
 
 def statuses(sheet):
-    return {one.key: one.status for one in sheet.checks}
+    return {check.key: check.status for check in sheet.checks}
 
 
 @pytest.mark.parametrize("schema", [None, SCHEMA], ids=["no schema", "schema"])
@@ -73,16 +73,16 @@ def statuses(sheet):
 def test_an_overfitted_ensemble_is_rejected_whatever_is_given(kind, rows, schema):
     model = steps(KINDS[kind]).fit(*TRAIN)
     report = Report.of(model, schema=schema, on=ON, **rows)
-    found = statuses(report.board)
+    result = statuses(report.board)
     assert report.deciding is report.board
-    assert report.board.status == found["small-leaves"] == "fail"
+    assert report.board.status == result["small-leaves"] == "fail"
     if rows:
-        assert (found["pure-leaves"], found["joint-cells"], found["counts"]) == ("fail", "review", "pass")
+        assert (result["pure-leaves"], result["joint-cells"], result["counts"]) == ("fail", "review", "pass")
     else:
-        assert (found["joint-cells"], found["separation"]) == ("not_run", "not_run")
-        assert found["pure-leaves"] == ("not_run" if kind == "gradient boosting" else "fail")
-    assert found["separation"] == ("review" if "test" in rows else "not_run")
-    assert found["known-rows"] in ({"not_applicable"} if schema is None else {"pass", "review", "not_run"})
+        assert (result["joint-cells"], result["separation"]) == ("not_run", "not_run")
+        assert result["pure-leaves"] == ("not_run" if kind == "gradient boosting" else "fail")
+    assert result["separation"] == ("review" if "test" in rows else "not_run")
+    assert result["known-rows"] in ({"not_applicable"} if schema is None else {"pass", "review", "not_run"})
     assert report.public.status == "not_run"
     assert not report.public.decides
 
@@ -93,8 +93,8 @@ def test_an_overfitted_ensemble_is_rejected_whatever_is_given(kind, rows, schema
 def test_an_overfitted_pipeline_fails_with_any_steps(first, rows, schema):
     model = steps(DecisionTreeClassifier(random_state=0), *first).fit(*TRAIN)
     report = Report.of(model, schema=schema, on=ON, **rows)
-    found = statuses(report.board)
-    assert (report.board.status, found["small-leaves"], found["pure-leaves"]) == ("fail", "fail", "fail")
+    result = statuses(report.board)
+    assert (report.board.status, result["small-leaves"], result["pure-leaves"]) == ("fail", "fail", "fail")
     assert report.subject.kind == "DecisionTreeClassifier in a pipeline"
     if schema is not None and first:
         assert "SimpleImputer" in report.board.section("reconstruction").answer
@@ -137,9 +137,9 @@ def test_a_forest_of_large_leaves_fails_only_by_combinations():
     labels = np.where((np.arange(6000) // 60) % 3 == 0, "yes", "no")
     model = RandomForestClassifier(10, max_depth=3, min_samples_leaf=300, random_state=0).fit(rows, labels)
     schema = Schema({"age": SCHEMA["age"], "sex": SCHEMA["sex"]}, SCHEMA.label)
-    found = statuses(Report.of(model, schema=schema, train=(rows, labels), on=ON).board)
+    result = statuses(Report.of(model, schema=schema, train=(rows, labels), on=ON).board)
     passed = ("small-leaves", "pure-leaves", "few-of-class", "joint-cells", "counts", "known-rows")
-    assert [found[key] for key in passed] == ["pass"] * 6
+    assert [result[key] for key in passed] == ["pass"] * 6
     stored = statuses(Report.of(model, on=ON).board)
     assert (stored["small-leaves"], stored["pure-leaves"], stored["joint-cells"]) == ("pass", "pass", "not_run")
 
@@ -154,12 +154,12 @@ def test_other_rows_than_the_training_rows_are_rejected():
 def test_leaves_that_no_public_interface_shows_are_not_examined(rows):
     model = steps(HistGradientBoostingClassifier(min_samples_leaf=1, random_state=0)).fit(*TRAIN)
     report = Report.of(model, schema=SCHEMA, on=ON, **rows)
-    found = {one.key: one for one in report.board.checks}
+    result = {check.key: check for check in report.board.checks}
     assert report.board.status == "not_run"
     for key in ("small-leaves", "pure-leaves"):
-        assert (found[key].status, found[key].essential) == ("not_run", True)
-        assert "cikit-learn does not publish the structure" in found[key].sentence
-    assert found["separation"].status == ("review" if "test" in rows else "not_run")
+        assert (result[key].status, result[key].essential) == ("not_run", True)
+        assert "cikit-learn does not publish the structure" in result[key].sentence
+    assert result["separation"].status == ("review" if "test" in rows else "not_run")
 
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, GradientBoostingRegressor])
@@ -170,10 +170,10 @@ def test_ensembles_of_numbers_are_examined_by_levels(kind):
     model = kind(n_estimators=10, max_depth=7, random_state=0).fit(rows[:250], labels[:250])
     pairs = {"train": (rows[:250], labels[:250]), "test": (rows[250:], labels[250:])}
     board = Report.of(model, schema=schema, on=ON, **pairs).board
-    found = statuses(board)
-    assert (found["small-leaves"], found["pure-leaves"]) == ("fail", "fail")
-    assert (found["few-of-class"], found["dominance"]) == ("not_applicable", "fail")
-    assert found["separation"] in ("review", "not_run", "pass")
+    result = statuses(board)
+    assert (result["small-leaves"], result["pure-leaves"]) == ("fail", "fail")
+    assert (result["few-of-class"], result["dominance"]) == ("not_applicable", "fail")
+    assert result["separation"] in ("review", "not_run", "pass")
     with pytest.raises(ValueError, match="numeric label"):
         Report.of(model)
 
@@ -223,9 +223,9 @@ def test_a_report_on_a_boolean_forest_knows_the_only_possible_rows():
     labels = np.where(bits["a"] ^ bits["b"] ^ bits["c"], "yes", "no")
     schema = Schema({name: Boolean() for name in "abc"}, Label("y", ("no", "yes")))
     model = ExtraTreesClassifier(5, random_state=0).fit(bits, labels)
-    found = {one.key: one for one in Report.of(model, schema=schema, train=(bits, labels), on=ON).board.checks}
-    assert found["known-rows"].value == 300
-    assert found["known-rows"].status == "review"
+    result = {check.key: check for check in Report.of(model, schema=schema, train=(bits, labels), on=ON).board.checks}
+    assert result["known-rows"].value == 300
+    assert result["known-rows"].status == "review"
 
 
 @pytest.mark.parametrize("persons", [60, 9])
@@ -235,7 +235,7 @@ def test_dominated_leaves_are_those_of_the_definition(persons):
     for share in (0.05, 0.3, 1.0):
         expected = 0
         for leaf in np.unique(places):
-            sums = sorted((numbers[(places == leaf) & (whose == one)].sum() for one in range(persons)), reverse=True)
+            sums = sorted((numbers[(places == leaf) & (whose == item)].sum() for item in range(persons)), reverse=True)
             expected += sum(sums[2:]) < share * sums[0]
         assert dominated_leaves(places, whose, numbers, share) == expected
 

@@ -12,12 +12,12 @@ from tests.evaluation.models import ATTRIBUTES, TARGETS, fitted, rows
 def test_an_evaluation_is_on_the_public_sheet_and_the_rows_are_not():
     for target in ("classes", "number"):
         learner, frame = fitted(target, "tree"), rows(400, target)
-        found = hr.evaluate(learner, frame, epsilon=1, by="sex")
-        report = hr.Report.of(learner, evaluation=found)
+        result = hr.evaluate(learner, frame, epsilon=1, by="sex")
+        report = hr.Report.of(learner, evaluation=result)
         section = report.public.section("evaluation")
-        assert [line.key for line in section.facts[1:-2]] == [estimate.key for estimate in found.estimates]
+        assert [line.key for line in section.facts[1:-2]] == [estimate.key for estimate in result.estimates]
         assert "; best constant " in section.facts[1].text
-        assert section.grids[0].rows[1][:2] == ("m", found.rows("m")[0])
+        assert section.grids[0].rows[1][:2] == ("m", result.rows("m")[0])
         assert section.facts[1].text.partition(";")[0] in section.answer
         assert "evaluation" in report.to_html()
 
@@ -26,8 +26,8 @@ def test_an_evaluation_is_on_the_public_sheet_and_the_rows_are_not():
 def test_an_evaluation_that_was_given_is_not_asked_for(target):
     frame = rows(400, target)
     learner = fitted(target, "tree").set_params(random_state=None).fit(frame.drop(columns=["y", "ward"]), frame["y"])
-    found = hr.evaluate(learner, frame, epsilon=1)
-    given, without = (hr.Report.of(learner, evaluation=one).public.section("accuracy") for one in (found, None))
+    result = hr.evaluate(learner, frame, epsilon=1)
+    given, without = (hr.Report.of(learner, evaluation=item).public.section("accuracy") for item in (result, None))
     assert (given.measure, "--evaluation FILE" in without.measure) == ("", True)
 
 
@@ -36,26 +36,26 @@ def test_a_record_without_the_evaluations_charge_is_a_finding(tmp_path, is_recor
     learner, frame = fitted("classes", "tree"), rows(50, "classes")
     record = FileBudget.create(tmp_path / "budget.json", 3)
     record.charge(1, purpose="the model")
-    found = hr.evaluate(learner, frame, epsilon=0.5, budget=record if is_recorded else None)
+    result = hr.evaluate(learner, frame, epsilon=0.5, budget=record if is_recorded else None)
     releases = Releases.load(record.path)
-    public = hr.Report.of(learner, evaluation=found, releases=releases).public
-    said = [(one.status, one.value) for one in public.checks if one.rule == "record/evaluation"]
+    public = hr.Report.of(learner, evaluation=result, releases=releases).public
+    said = [(check.status, check.value) for check in public.checks if check.rule == "record/evaluation"]
     assert said == ([] if is_recorded else [("review", 0.5)])
 
 
 def test_an_evaluation_of_another_model_is_refused():
-    found = hr.evaluate(fitted("classes", "tree"), rows(50, "classes"), epsilon=1)
+    result = hr.evaluate(fitted("classes", "tree"), rows(50, "classes"), epsilon=1)
     with pytest.raises(ValueError, match="another model"):
-        hr.Report.of(fitted("classes", "scorecard"), evaluation=found)
+        hr.Report.of(fitted("classes", "scorecard"), evaluation=result)
     with pytest.raises(TypeError, match="an Evaluation or None, got dict"):
-        hr.Report.of(fitted("classes", "tree"), evaluation=found.to_dict())
+        hr.Report.of(fitted("classes", "tree"), evaluation=result.to_dict())
 
 
 def test_an_evaluation_without_a_guarantee_is_on_no_public_sheet():
     learner = fitted("classes", "tree")
-    found = hr.evaluate(learner, rows(50, "classes"), epsilon=1, random_state=0)
+    result = hr.evaluate(learner, rows(50, "classes"), epsilon=1, random_state=0)
     with pytest.raises(ValueError, match="an evaluation with a guarantee"):
-        hr.Report.of(learner, evaluation=found)
+        hr.Report.of(learner, evaluation=result)
 
 
 def test_the_worst_advantage_of_each_group_is_on_the_boards_sheet():
@@ -69,7 +69,7 @@ def test_the_worst_advantage_of_each_group_is_on_the_boards_sheet():
         own = attacked.advantage[(frame.sex.fillna("missing") == group).to_numpy()]
         assert (size, worst, mean) == (len(own), own.max(), pytest.approx(own.mean()))
     assert np.all(np.diff([line[2] for line in grid.rows]) <= 0)
-    assert "exposure" not in {one.key for one in report.public.sections}
+    assert "exposure" not in {section.key for section in report.public.sections}
     backwards = hr.audit.exact_membership(learner, X[::-1], y[::-1])  # whose advantages are in another order
     others = hr.Report.of(learner, train=(X, y), attacks=backwards, by=["sex"])
-    assert "exposure" not in {one.key for one in others.board.sections}
+    assert "exposure" not in {section.key for section in others.board.sections}

@@ -28,16 +28,16 @@ def test_what_is_filled_in_is_read(tmp_path):
     path = tmp_path / "form.yaml"
     filled = empty_form().replace("\npurpose:\n", "\npurpose: |\n  to <b>triage</b>\n  patients\n")
     path.write_text(filled.replace("sensitive: []", "sensitive: [race, race, sex]").replace("rows:\n", "rows: 1000\n"))
-    found = Form.load(path)
-    assert found.purpose == "to <b>triage</b>\npatients"
-    assert found.sensitive == ("race", "sex")
-    assert found.rows == "1000"
-    assert Form.from_dict(found.to_dict()) == found
-    assert found.rows_per_unit is None
+    result = Form.load(path)
+    assert result.purpose == "to <b>triage</b>\npatients"
+    assert result.sensitive == ("race", "sex")
+    assert result.rows == "1000"
+    assert Form.from_dict(result.to_dict()) == result
+    assert result.rows_per_unit is None
     path.write_text("rows_per_unit: 6\nunit_column: patient_id\nsecond_unit: 7\n")
-    found = Form.load(path)
-    assert (found.rows_per_unit, found.unit_column, found.second_unit) == (6, "patient_id", "7")
-    assert Form.from_dict(found.to_dict()) == found
+    result = Form.load(path)
+    assert (result.rows_per_unit, result.unit_column, result.second_unit) == (6, "patient_id", "7")
+    assert Form.from_dict(result.to_dict()) == result
 
 
 @pytest.mark.parametrize(

@@ -163,8 +163,8 @@ def test_only_text_differs_between_languages(reports):
 
 
 def test_no_language_leaves_anything_behind_in_the_next(reports):
-    for one, other in zip(sheets_of(reports["en"]), sheets_of(reports["again"]), strict=True):
-        assert one.to_dict() == other.to_dict()
+    for item, other in zip(sheets_of(reports["en"]), sheets_of(reports["again"]), strict=True):
+        assert item.to_dict() == other.to_dict()
     assert reports["en"].to_html() == reports["again"].to_html()
 
 
@@ -231,8 +231,8 @@ def test_reports_are_compared_in_one_language():
     with pytest.raises(ValueError, match="language"):
         Comparison.of({"one": private_tree("de"), "other": private_tree("fr")})
     both = {name: Comparison.of({"one": private_tree(name), "other": voided_tree(name)}) for name in LANGUAGES}
-    assert {name: found.language for name, found in both.items()} == {name: name for name in LANGUAGES}
-    shown = [without_text(found.public.to_dict()) for found in both.values()]
+    assert {name: result.language for name, result in both.items()} == {name: name for name in LANGUAGES}
+    shown = [without_text(result.public.to_dict()) for result in both.values()]
     assert shown == [shown[0]] * len(LANGUAGES)
 
 

@@ -43,24 +43,24 @@ from tests.report.subjects import (
 def of(model, train=None, form=None, **more):
     subject = Subject(model, form or Form(), **more)
     risk = subject.leaves(train)
-    found = list(leaves.leaf_checks(subject, risk))
+    result = list(leaves.leaf_checks(subject, risk))
     section = leaves.leaves(subject, risk)
-    return section, {fact.key: fact.value for fact in section.facts}, {one.key: one for one in found}
+    return section, {fact.key: fact.value for fact in section.facts}, {item.key: item for item in result}
 
 
 def test_an_overfitted_tree_of_another_library_is_red():
     tree, schema = overfitted()
-    section, values, found = of(tree, schema=schema)
+    section, values, result = of(tree, schema=schema)
     assert values["leaves"] == 86
     assert values["single_leaves"] == 31
-    assert (found["small-leaves"].status, found["small-leaves"].value) == ("fail", 86)
-    assert (found["pure-leaves"].status, found["pure-leaves"].value) == ("fail", 86)
-    assert "31 leaves have only 1 row" in found["small-leaves"].sentence
+    assert (result["small-leaves"].status, result["small-leaves"].value) == ("fail", 86)
+    assert (result["pure-leaves"].status, result["pure-leaves"].value) == ("fail", 86)
+    assert "31 leaves have only 1 row" in result["small-leaves"].sentence
     assert section.grids[0].rows[0][2] == 1  # the smallest first
 
 
 def test_exact_counts_without_a_guarantee():
-    section, values, found = of(without_privacy())
+    section, values, result = of(without_privacy())
     assert values == {
         "leaves": 3,
         "smallest_leaf": 25,
@@ -73,11 +73,11 @@ def test_exact_counts_without_a_guarantee():
         "sensitive_leaves": None,
     }
     buckets = {"small-leaves": "pass", "pure-leaves": "fail", "few-of-class": "review"}
-    assert {key: one.status for key, one in found.items()} == buckets
-    assert found["few-of-class"].sentence == "1 of 3 leaves has 1 to 9 rows of a class."
-    assert found["few-of-class"].threshold == "at least 10 rows of every class that a leaf has"
-    _, _, found = of(without_privacy(counts=((10, 30), (40, 12), (25, 0))))
-    assert (found["few-of-class"].status, found["few-of-class"].value) == ("pass", 0)
+    assert {key: item.status for key, item in result.items()} == buckets
+    assert result["few-of-class"].sentence == "1 of 3 leaves has 1 to 9 rows of a class."
+    assert result["few-of-class"].threshold == "at least 10 rows of every class that a leaf has"
+    _, _, result = of(without_privacy(counts=((10, 30), (40, 12), (25, 0))))
+    assert (result["few-of-class"].status, result["few-of-class"].value) == ("pass", 0)
     assert [text_of(row[-1]) for row in section.grids[0].rows] == ["only one class", "few rows of a class", ""]
     assert "1 of 3 leaves has rows of only one class." in section.answer
     section, _, _ = of(without_privacy(counts=((3, 30), (40, 12), (25, 1))))
@@ -86,14 +86,14 @@ def test_exact_counts_without_a_guarantee():
 
 @pytest.mark.parametrize(("threshold", "bucket"), [(25, "pass"), (26, "fail")])
 def test_the_threshold_is_the_fewest_rows_that_are_safe(threshold, bucket):
-    _, _, found = of(without_privacy(), appetite=Appetite(fewest_rows=threshold))
-    assert found["small-leaves"].status == bucket
-    assert f"at least {threshold} rows" in found["small-leaves"].threshold
+    _, _, result = of(without_privacy(), appetite=Appetite(fewest_rows=threshold))
+    assert result["small-leaves"].status == bucket
+    assert f"at least {threshold} rows" in result["small-leaves"].threshold
 
 
 def test_noisy_counts_of_a_private_model_disclose_what_is_promised():
-    section, values, found = of(a_tree())
-    assert {key: one.status for key, one in found.items()} == dict.fromkeys(
+    section, values, result = of(a_tree())
+    assert {key: item.status for key, item in result.items()} == dict.fromkeys(
         ("small-leaves", "pure-leaves", "few-of-class"), "pass"
     )
     assert values["small_leaves"] == 1
@@ -104,18 +104,18 @@ def test_noisy_counts_of_a_private_model_disclose_what_is_promised():
 
 @pytest.mark.parametrize(("epsilon", "bucket"), [(1, "pass"), (9, "review")])
 def test_what_a_weak_guarantee_allows_of_small_leaves_supports_nothing(epsilon, bucket):
-    _, _, found = of(a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),))))
-    assert found["small-leaves"].status == bucket
+    _, _, result = of(a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),))))
+    assert result["small-leaves"].status == bucket
     card = replace(CARD, charges=(Charge("draw", epsilon - Fraction(1, 2)), OF_COUNTS))
-    _, _, found = of(a_tree(card, counts=((30, 30),) * 3))
-    assert found["small-leaves"].status == "pass"
+    _, _, result = of(a_tree(card, counts=((30, 30),) * 3))
+    assert result["small-leaves"].status == "pass"
     for within_noise in (
         a_tree(card, counts=((30, 30), (30, 30), (8, 5))),
         a_tree(replace(CARD, charges=(Charge("draw", Fraction(epsilon)),)), counts=((30, 30),) * 3),  # noise unknown
     ):
-        _, _, found = of(within_noise)
-        assert found["small-leaves"].status == bucket
-        assert "at least 10 rows. Given the noise, the true number" in found["small-leaves"].sentence
+        _, _, result = of(within_noise)
+        assert result["small-leaves"].status == bucket
+        assert "at least 10 rows. Given the noise, the true number" in result["small-leaves"].sentence
 
 
 def test_a_leaf_whose_count_is_within_its_noise_has_no_class_to_disclose():
@@ -142,13 +142,13 @@ def test_small_leaves_pass_for_safe_ones_in_at_most_5_percent(draws):
     names = ("a", "b", "c")
 
     def safe(rows):
-        found = 0
+        result = 0
         for _ in range(draws):
             drawn = np.reshape(noise.simulate(np.array([rows, 0] * 3), rng), (3, 2))
             release = a_tree(COUNTED, counts=tuple(map(tuple, drawn.tolist()))).leaf_release
             held = tuple(drawn.sum(axis=1).tolist())
-            found += LeafRisk(names, held, None, None, "noisy", release=release).has_safe_rows
-        return found
+            result += LeafRisk(names, held, None, None, "noisy", release=release).has_safe_rows
+        return result
 
     assert safe(9) <= binom.ppf(1 - 1e-4, draws, 0.05)
     assert safe(40) > 0.95 * draws
@@ -160,8 +160,8 @@ def test_own_thresholds_have_their_own_source_and_one_row_is_unsafe():
     )
     assert ten["small-leaves"].source.startswith("safe_threshold of ACRO, 10; the rule of 10")
     assert own["small-leaves"].source == "the project's risk appetite; ACRO's threshold is 10"
-    _, _, found = of(without_privacy(counts=((0, 1), (30, 20), (9, 9))), appetite=Appetite(fewest_rows=1))
-    assert found["small-leaves"].status == "fail"
+    _, _, result = of(without_privacy(counts=((0, 1), (30, 20), (9, 9))), appetite=Appetite(fewest_rows=1))
+    assert result["small-leaves"].status == "fail"
 
 
 def board_checks(subject, train):
@@ -182,11 +182,11 @@ def dominated(numbers):
 def test_a_row_that_has_most_of_the_sum_of_its_leaf_is_found(numbers):
     schema = Schema({"old": Boolean()}, Number("income", 0, 100))
     frame = pd.DataFrame({"old": [False] * 12 + [True] * len(numbers)})
-    income = pd.Series([10.0] * 12 + [float(one) for one in numbers], name="income")
+    income = pd.Series([10.0] * 12 + [float(number) for number in numbers], name="income")
     grown = DecisionTreeRegressor(random_state=0).fit(frame.astype(float), income)
-    found = board_checks(Subject(grown, schema=schema), (frame, income))[1:]
+    result = board_checks(Subject(grown, schema=schema), (frame, income))[1:]
     is_split = len(set(income)) > 1
-    assert [(one.key, one.status, one.value) for one in found] == (
+    assert [(number.key, number.status, number.value) for number in result] == (
         [("dominance", "fail", 1)] if is_split and any(numbers) and dominated(numbers) else []
     )
 
@@ -199,8 +199,8 @@ def test_all_rows_of_a_person_count_for_dominance():
     grown = DecisionTreeRegressor(random_state=0).fit(frame[["old"]].astype(float), income)
 
     def dominance(form):
-        found = disclosure.row_checks(Subject(grown, form, schema=schema), (frame, income), None)
-        return [(one.status, one.sentence) for one in found if one.key == "dominance"]
+        result = disclosure.row_checks(Subject(grown, form, schema=schema), (frame, income), None)
+        return [(item.status, item.sentence) for item in result if item.key == "dominance"]
 
     assert dominance(Form()) == []
     ((status, sentence),) = dominance(Form(unit_column="person"))
@@ -208,11 +208,11 @@ def test_all_rows_of_a_person_count_for_dominance():
 
 
 def test_exact_rows_of_a_private_model_need_a_look():
-    _, values, found = of(a_tree(), a_table())
+    _, values, result = of(a_tree(), a_table())
     assert values["small_leaves"] == 0
     assert values["pure_leaves"] == 2  # nobody under 60 is ill
     buckets = {"small-leaves": "pass", "pure-leaves": "review", "few-of-class": "review"}
-    assert {key: one.status for key, one in found.items()} == buckets
+    assert {key: item.status for key, item in result.items()} == buckets
 
 
 def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():
@@ -229,29 +229,29 @@ def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():
 
 def test_where_nothing_is_known_it_says_how_to_measure(tmp_path):
     tree, _ = overfitted()
-    section, values, found = of(SimpleNamespace(apply=tree.apply, predict=tree.predict))
+    section, values, result = of(SimpleNamespace(apply=tree.apply, predict=tree.predict))
     assert section.answer.startswith("Not measured")
     assert "--data" in section.measure
-    assert (values, found) == ({"sensitive_leaves": None}, {})
+    assert (values, result) == ({"sensitive_leaves": None}, {})
     (tmp_path / "schema.yaml").write_text(_SCHEMA)
-    section, values, found = of(replace(a_scorecard(tmp_path), parts=()))
+    section, values, result = of(replace(a_scorecard(tmp_path), parts=()))
     assert section.answer.endswith("It stores no numbers of rows.")
-    assert (values, found) == ({}, {})
+    assert (values, result) == ({}, {})
 
 
 def test_a_scorecard_states_how_many_bins_have_too_few_rows():
-    section, values, found = of(NOISY)
+    section, values, result = of(NOISY)
     assert "has no leaves." in section.answer
     assert values == {"bins": 11, "empty_bins": 1}
-    assert found == {}
+    assert result == {}
 
 
 @pytest.mark.parametrize(("card", "bucket"), [(OPEN, "fail"), (CARD, "review")], ids=["without", "with a guarantee"])
 def test_exact_rows_of_small_bins_are_a_finding(card, bucket):
     part = AttributePoints("smoker", ((0,), (2,), (1,)), rows=(40, 9, 0), rows_error=0)
-    _, values, found = of(replace(TWO, parts=(part,), privacy=card))
+    _, values, result = of(replace(TWO, parts=(part,), privacy=card))
     assert values["small_bins"] == 1
-    assert {key: one.status for key, one in found.items()} == {"small-bins": bucket}
+    assert {key: item.status for key, item in result.items()} == {"small-bins": bucket}
 
 
 _SCHEMA = """\
@@ -270,10 +270,10 @@ def test_twelve_rows_of_one_household_are_no_ten_units():
     counts = ((3, 30), (40, 12), (12, 0))
     (frame, labels), model = rows_of(counts), of_households(without_privacy(counts))
     frame["hh"] = [*range(85), *[85] * 12]  # the last leaf is one household
-    section, values, found = of(model, (frame, labels))
-    assert (found["small-leaves"].status, found["small-leaves"].value) == ("fail", 1)
-    assert found["small-leaves"].sentence.endswith("1 leaf has only 1 unit (hh).")
-    assert found["small-leaves"].threshold == "at least 10 units (hh) in every leaf"
+    section, values, result = of(model, (frame, labels))
+    assert (result["small-leaves"].status, result["small-leaves"].value) == ("fail", 1)
+    assert result["small-leaves"].sentence.endswith("1 leaf has only 1 unit (hh).")
+    assert result["small-leaves"].threshold == "at least 10 units (hh) in every leaf"
     assert (values["smallest_leaf"], values["single_leaves"]) == (1, 1)
     assert tuple(column.name for column in section.grids[0].columns) == (
         "leaf",
@@ -284,11 +284,11 @@ def test_twelve_rows_of_one_household_are_no_ten_units():
         "reason",
     )
     assert section.notes[0].startswith("Each unit counts once in every leaf")
-    assert "units" not in found
-    _, _, found = of(model, (frame.drop(columns="hh"), labels))
-    assert (found["small-leaves"].status, found["units"].status) == ("pass", "review")
+    assert "units" not in result
+    _, _, result = of(model, (frame.drop(columns="hh"), labels))
+    assert (result["small-leaves"].status, result["units"].status) == ("pass", "review")
     several = "Rows are counted, not units: one hh may have several rows."
-    assert found["units"].sentence == f"{several} A leaf of 10 rows may have fewer units."
+    assert result["units"].sentence == f"{several} A leaf of 10 rows may have fewer units."
 
 
 def test_trees_of_other_libraries_are_counted_in_units():
@@ -296,8 +296,8 @@ def test_trees_of_other_libraries_are_counted_in_units():
     frame = pd.DataFrame({"code": np.arange(86), "hh": 0})
     _, values, _ = of(tree, (frame, pd.Series(np.arange(86) % 2)), schema=replace(schema, unit=Unit("hh", 3)))
     assert (values["leaves"], values["single_leaves"]) == (86, 86)
-    _, values, found = of(tree, schema=replace(schema, unit=Unit("hh", 3)))
-    assert (values["single_leaves"], found["units"].status) == (31, "review")
+    _, values, result = of(tree, schema=replace(schema, unit=Unit("hh", 3)))
+    assert (values["single_leaves"], result["units"].status) == (31, "review")
 
 
 @pytest.mark.parametrize(
@@ -308,8 +308,8 @@ def test_stored_counts_say_how_many_rows_a_unit_may_have(epsilon, most, smallest
     unit = Unit("hh", most)
     card = replace(CARD, charges=(Charge("draw", Fraction(epsilon), unit=unit),))
     model = replace(a_tree(card, counts=((30, 30), (40, 12), (smallest, 0))), schema=replace(SCHEMA, unit=unit))
-    section, _, found = of(model)
-    assert (found["units"].status if "units" in found else None) == bucket
+    section, _, result = of(model)
+    assert (result["units"].status if "units" in result else None) == bucket
     assert ("one hh may have up to 3 rows" in section.notes[0]) == (most > 1)
 
 
@@ -333,10 +333,10 @@ def test_a_leaf_without_counts_hides_no_other(tmp_path):
     whole = Report.of(text_list(tmp_path, " (no 500, yes 500)")).board
     board = Report.of(text_list(tmp_path, "")).board
     assert (whole.status, board.status) == ("fail", "fail")
-    found = {one.key: one for one in board.checks}
-    assert [found[key].status for key in ("small-leaves", "pure-leaves", "few-of-class")] == ["fail", "fail", "review"]
-    assert found["small-leaves"].sentence.startswith("1 of 3 leaves has fewer than 10 rows. 1 leaf was not examined")
-    assert '("3. otherwise")' in found["small-leaves"].sentence
+    result = {check.key: check for check in board.checks}
+    assert [result[key].status for key in ("small-leaves", "pure-leaves", "few-of-class")] == ["fail", "fail", "review"]
+    assert result["small-leaves"].sentence.startswith("1 of 3 leaves has fewer than 10 rows. 1 leaf was not examined")
+    assert '("3. otherwise")' in result["small-leaves"].sentence
     assert "1 leaf was not examined" in board.section("leaves").answer
     rows = {row[0]: text_of(row[-1]) for row in board.section("leaves").grids[0].rows}
     assert rows["3. otherwise"] == "not examined"
@@ -344,9 +344,9 @@ def test_a_leaf_without_counts_hides_no_other(tmp_path):
 
 def test_safe_leaves_support_no_release_if_others_are_not_examined():
     counts = ((30, 30), (40, 12), None)
-    section, values, found = of(partial(counts, PrivacyCard.none("none")))
-    assert {key: one.status for key, one in found.items()} == dict.fromkeys(KEYS, "not_run")
-    assert "Every leaf whose number of rows is known has at least 10 rows" in found["small-leaves"].sentence
+    section, values, result = of(partial(counts, PrivacyCard.none("none")))
+    assert {key: item.status for key, item in result.items()} == dict.fromkeys(KEYS, "not_run")
+    assert "Every leaf whose number of rows is known has at least 10 rows" in result["small-leaves"].sentence
     assert values["leaves_not_examined"] == 1
     assert "--data" in section.measure
     board = Report.of(partial(counts, PrivacyCard.none("none"))).board
@@ -378,8 +378,8 @@ FILLED = Form(purpose="x", curator="x", unit="x", rows_per_unit=1, tuning="x")
 def statuses(model):
     """Return the statuses of the checks of leaves, and of the sheet that decides."""
     report = Report.of(model, form=FILLED, releases=Releases(tuple(map(PastRelease, model.privacy.charges)), None))
-    found = {one.key: one.status for one in report.deciding.checks if one.key in KEYS}
-    return found, report.deciding.status
+    result = {check.key: check.status for check in report.deciding.checks if check.key in KEYS}
+    return result, report.deciding.status
 
 
 @given(
@@ -426,7 +426,7 @@ def test_deleting_counts_of_pmml_improves_no_verdict(deletions):
         parts = re.split(r' recordCount="[0-9]+"', text)
         kept = ["" if gone else number for number, gone in zip(numbers, deleted, strict=True)]
         fewer = "".join(part + number for part, number in zip(parts, [*kept, ""], strict=True))
-        (before, whole), (after, part) = (statuses(model_of_pmml(one, None)) for one in (text, fewer))
+        (before, whole), (after, part) = (statuses(model_of_pmml(item, None)) for item in (text, fewer))
         assert all(GRAVITY[after[key]] >= min(GRAVITY[before[key]], GRAVITY["not_run"]) for key in KEYS)
         assert part != "pass" or whole == "pass"
         assert whole != "fail" or part in ("fail", "not_run")
@@ -434,8 +434,8 @@ def test_deleting_counts_of_pmml_improves_no_verdict(deletions):
 
 def test_the_class_of_a_pure_leaf_can_be_called_sensitive():
     """0.2.0 refused the predicted column as sensitive."""
-    section, _, found = of(without_privacy(), form=Form(sensitive=("ill",)))
-    assert "the class of ill, which the form lists as sensitive" in found["pure-leaves"].sentence
+    section, _, result = of(without_privacy(), form=Form(sensitive=("ill",)))
+    assert "the class of ill, which the form lists as sensitive" in result["pure-leaves"].sentence
     assert "The form lists the predicted column as sensitive." in section.answer
     report = Report.of(without_privacy(), train=rows_of(((3, 30), (40, 12), (25, 0))), form=Form(sensitive=("ill",)))
     assert report.board.status == "fail"  # and its groups are not asked for
@@ -445,12 +445,12 @@ def test_persons_are_counted_if_the_form_names_their_column():
     counts = ((3, 30), (40, 12), (12, 0))
     frame, labels = rows_of(counts)
     frame["person"] = [*range(85), *[85] * 12]
-    _, values, found = of(without_privacy(counts), (frame, labels), Form(unit_column="person"))
-    assert (found["small-leaves"].status, values["single_leaves"]) == ("fail", 1)
-    _, _, found = of(without_privacy(counts), None, Form(unit_column="person"))
-    assert (found["small-leaves"].status, found["units"].status) == ("pass", "review")
-    _, _, found = of(without_privacy(counts), None, Form(unit_column="person", rows_per_unit=1))
-    assert "units" not in found
+    _, values, result = of(without_privacy(counts), (frame, labels), Form(unit_column="person"))
+    assert (result["small-leaves"].status, values["single_leaves"]) == ("fail", 1)
+    _, _, result = of(without_privacy(counts), None, Form(unit_column="person"))
+    assert (result["small-leaves"].status, result["units"].status) == ("pass", "review")
+    _, _, result = of(without_privacy(counts), None, Form(unit_column="person", rows_per_unit=1))
+    assert "units" not in result
 
 
 def households(model, numbers, form=None):
@@ -459,7 +459,7 @@ def households(model, numbers, form=None):
     frame = frame.assign(hh=numbers, person=range(100))
     given = form or Form(second_unit="hh", unit_column="person", rows_per_unit=1)
     report = Report.of(model, form=given, train=(frame, labels))
-    return report, {one.key: one for one in report.board.checks}
+    return report, {check.key: check for check in report.board.checks}
 
 
 LEAF_OF_100 = [*[0] * 30, *[1] * 40, *[2] * 30]
@@ -477,27 +477,27 @@ LEAF_OF_100 = [*[0] * 30, *[1] * 40, *[2] * 30]
     ],
 )
 def test_leaves_of_one_household_are_rejected(numbers, status):
-    report, found = households(without_privacy(((15, 15), (20, 20), (15, 15))), list(numbers))
-    assert (found["second-units"].status, found["second-units"].essential) == (status, True)
-    assert found["small-leaves"].status == "pass"
+    report, result = households(without_privacy(((15, 15), (20, 20), (15, 15))), list(numbers))
+    assert (result["second-units"].status, result["second-units"].essential) == (status, True)
+    assert result["small-leaves"].status == "pass"
     assert (report.board.status == "fail") == (status == "fail")
 
 
 def test_households_of_a_private_model_are_for_information():
     numbers = [*range(70), *[99] * 30]
-    report, found = households(a_tree(), numbers)
-    assert (found["second-units"].status, found["second-units"].informative) == ("review", True)
-    assert not any(one.key == "second-units" for one in report.public.checks)
+    report, result = households(a_tree(), numbers)
+    assert (result["second-units"].status, result["second-units"].informative) == ("review", True)
+    assert not any(check.key == "second-units" for check in report.public.checks)
 
 
 def test_a_second_unit_needs_its_column():
     model = without_privacy(((15, 15), (20, 20), (15, 15)))
     for train in (None, rows_of(((15, 15), (20, 20), (15, 15)))):
         report = Report.of(model, form=Form(second_unit="hh"), train=train)
-        (found,) = [one for one in report.board.checks if one.key == "second-units"]
-        assert (found.status, found.essential, report.board.status) == ("not_run", True, "not_run")
-    (found,) = [one for one in Report.of(model).board.checks if one.key == "second-units"]
-    assert found.status == "not_applicable"
+        (result,) = [check for check in report.board.checks if check.key == "second-units"]
+        assert (result.status, result.essential, report.board.status) == ("not_run", True, "not_run")
+    (result,) = [check for check in Report.of(model).board.checks if check.key == "second-units"]
+    assert result.status == "not_applicable"
 
 
 @pytest.mark.parametrize(
@@ -517,9 +517,9 @@ def test_identifiers_that_repeat_need_a_declared_unit(form, status, private):
     frame, labels = rows_of(counts)
     frame["patient_id"] = np.arange(100) // 3
     report = Report.of(a_tree() if private else without_privacy(counts), form=form, train=(frame, labels))
-    (found,) = [one for one in report.board.checks if one.key == "identifiers"]
-    assert (found.status, found.informative) == (status, private)
-    assert not any(one.key == "identifiers" for one in report.public.checks)
+    (result,) = [check for check in report.board.checks if check.key == "identifiers"]
+    assert (result.status, result.informative) == (status, private)
+    assert not any(check.key == "identifiers" for check in report.public.checks)
 
 
 def test_identifiers_that_cannot_be_looked_at_are_not_examined():
@@ -530,8 +530,8 @@ def test_identifiers_that_cannot_be_looked_at_are_not_examined():
         (Form(unit_column="person"), {"patient_id": np.arange(100) // 3}, "review"),
     ):
         report = Report.of(without_privacy(counts), form=form, train=(frame.assign(**extra), labels))
-        assert status in [one.status for one in report.board.checks if one.key == "identifiers"]
+        assert status in [check.status for check in report.board.checks if check.key == "identifiers"]
     tree, _ = overfitted()
     rows = pd.DataFrame({"code": np.arange(86)}), pd.Series(np.arange(86) % 2)
-    (found,) = [one for one in Report.of(tree, train=rows).board.checks if one.key == "identifiers"]
-    assert (found.status, "the schema of the model" in found.sentence) == ("not_run", True)
+    (result,) = [check for check in Report.of(tree, train=rows).board.checks if check.key == "identifiers"]
+    assert (result.status, "the schema of the model" in result.sentence) == ("not_run", True)

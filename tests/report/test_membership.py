@@ -16,8 +16,8 @@ from tests.report.subjects import CARD, a_table, a_tree, no_guarantee_reason, wi
 
 
 def test_what_epsilon_permits_is_printed_at_each_rate():
-    found = membership(Subject(a_tree()))
-    assert [fact.text for fact in found.facts] == ["0.3 %", "2.8 %", "27.2 %"]
+    result = membership(Subject(a_tree()))
+    assert [fact.text for fact in result.facts] == ["0.3 %", "2.8 %", "27.2 %"]
     assert largest_rate(0.1, CARD.epsilon, CARD.delta) == pytest.approx(0.27182818)
     for model in (without_privacy(), a_tree(no_guarantee_reason())):
         assert membership(Subject(model)).answer.startswith("No guarantee limits this")
@@ -42,16 +42,16 @@ def test_a_set_without_rows_of_a_class_is_not_compared():
     X, y = a_table()
     for test in ((X[:60], y[:60]), (X[60:61], y[60:61])):
         board = Report.of(without_privacy(), train=(X, y), test=test).board
-        (found,) = [one for one in board.checks if one.key == "separation"]
-        assert found.status == "not_run"
-        assert "with rows of every class in both" in found.sentence
+        (result,) = [check for check in board.checks if check.key == "separation"]
+        assert result.status == "not_run"
+        assert "with rows of every class in both" in result.sentence
 
 
 def test_a_model_without_a_guarantee_that_nobody_attacked_is_not_examined():
     subject = Subject(without_privacy())
     assert membership(subject).answer.startswith("No guarantee limits this")
     assert list(separation_checks(subject, None)) == []
-    (check,) = [one for one in Report.of(without_privacy()).board.checks if one.key == "membership"]
+    (check,) = [item for item in Report.of(without_privacy()).board.checks if item.key == "membership"]
     assert (check.status, check.essential) == ("not_run", True)
 
 
@@ -62,8 +62,8 @@ def test_an_inconclusive_attack_is_not_run():
     model, train = DecisionTreeClassifier(max_depth=2, min_samples_leaf=50).fit(X[:4000], y[:4000]), slice(4000)
     for end, expected in ((4020, "not_run"), (6000, "pass")):
         board = Report.of(model, train=(X[train], y[train]), test=(X[4000:end], y[4000:end])).board
-        found = {one.key: one.status for one in board.checks}
-        assert (found["separation"], found["membership"]) == (expected, expected)
+        result = {check.key: check.status for check in board.checks}
+        assert (result["separation"], result["membership"]) == (expected, expected)
         assert (board.status == "not_run") == (expected == "not_run")
 
 
@@ -86,31 +86,31 @@ def test_the_finding_on_leaves_does_not_flip_within_chance():
     draws = [separated(sampled(rng, 2000), sampled(rng, 1000)) for _ in range(30)]
     above = [leaves.vulnerability > leaves.vulnerability_by_chance for _, leaves in draws]
     assert 5 < sum(above) < 25
-    explained = [found for found, leaves in draws if leaves.p_value > 0.05]
+    explained = [result for result, leaves in draws if leaves.p_value > 0.05]
     assert len(explained) > 25
-    assert {one.status for one in explained} == {"pass"}
-    assert all("chance can explain this" in one.sentence for one in explained)
+    assert {item.status for item in explained} == {"pass"}
+    assert all("chance can explain this" in item.sentence for item in explained)
 
 
 def test_leaves_of_few_rows_are_not_shown_to_be_alike():
     rng = np.random.default_rng(1)
-    found, leaves = separated(sampled(rng, 60), sampled(rng, 40))
+    result, leaves = separated(sampled(rng, 60), sampled(rng, 40))
     assert leaves.p_value > 0.05
-    assert (found.status, found.limit, found.interval) == ("not_run", 0.55, (0.5, leaves.upper_bound()))
-    assert "chance" in found.sentence
-    assert found.sentence.endswith("With these training rows, no number of held-out rows can exclude more than 55 %.")
-    found, leaves = separated(sampled(rng, 2000), sampled(rng, 200))
-    assert found.status == "not_run"
-    assert f" About {leaves.test_rows_needed(0.55):,} held-out rows are needed" in found.sentence
+    assert (result.status, result.limit, result.interval) == ("not_run", 0.55, (0.5, leaves.upper_bound()))
+    assert "chance" in result.sentence
+    assert result.sentence.endswith("With these training rows, no number of held-out rows can exclude more than 55 %.")
+    result, leaves = separated(sampled(rng, 2000), sampled(rng, 200))
+    assert result.status == "not_run"
+    assert f" About {leaves.test_rows_needed(0.55):,} held-out rows are needed" in result.sentence
 
 
 def test_a_difference_that_is_significant_and_small_passes():
     """Leaves differ by 51 %, which many rows show: what epsilon = 0.2 permits, 55 %, is excluded."""
     rng, tilt = np.random.default_rng(0), np.array([[1, 1], [-1, -1], [1, 1], [-1, -1]]) * SHARES.sum(axis=0) * 0.005
-    found, leaves = separated(sampled(rng, 60_000, SHARES + tilt), sampled(rng, 40_000, SHARES - tilt))
+    result, leaves = separated(sampled(rng, 60_000, SHARES + tilt), sampled(rng, 40_000, SHARES - tilt))
     assert leaves.p_value <= alarm_share("separation")
-    assert found.status == "pass"
-    assert "more than chance explains" in found.sentence
+    assert result.status == "pass"
+    assert "more than chance explains" in result.sentence
 
 
 @pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.statistics)])
@@ -127,6 +127,6 @@ def test_the_level_of_the_finding_on_leaves(rows, draws):
     far = [separated(sampled(rng, rows[0], apart[0]), sampled(rng, rows[1], apart[1])) for _ in range(draws)]
     assert sum(leaves.upper_bound() < true for _, leaves in far) <= most
     assert true > DEFAULT.most_guessed
-    assert sum(found.status == "pass" for found, _ in far) <= most
+    assert sum(result.status == "pass" for result, _ in far) <= most
     if rows[0] == 1500:
         assert sum(leaves.p_value <= 0.05 for _, leaves in far) > 0.9 * draws

@@ -30,10 +30,10 @@ def test_a_rate_is_the_best_that_randomised_response_reaches(delta):
         ((1 - float(delta)) * truth, (1 - float(delta)) * (1 - truth)),
         ((1 - float(delta)) * (1 - truth), (1 - float(delta)) * truth),
     ]
-    found = (0.0, 0.0)
+    result = (0.0, 0.0)
     for inside, outside in sorted(outputs, key=lambda one: -one[0] / max(one[1], 1e-300)):
-        found = found[0] + inside, found[1] + outside
-        best[found[1]] = found[0]
+        result = result[0] + inside, result[1] + outside
+        best[result[1]] = result[0]
     for fpr, tpr in best.items():
         assert largest_rate(fpr, epsilon, delta) == pytest.approx(tpr)
 

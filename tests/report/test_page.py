@@ -69,13 +69,13 @@ def hostile():
 
 @pytest.mark.parametrize("private", [False, True])
 def test_text_from_files_stays_text(private):
-    found = Tags(hostile().to_html(private=private))
-    assert not {"script", "img", "iframe", "form", "object", "base"} & set(found.tags)
-    assert found.tags.count("style") == 1
-    assert {name for name, _ in found.attributes if name.startswith("on")} == set()
-    assert "<script>alert(1)</script>" in found.text
-    assert "\u202e" not in found.text
-    assert found.open == []
+    result = Tags(hostile().to_html(private=private))
+    assert not {"script", "img", "iframe", "form", "object", "base"} & set(result.tags)
+    assert result.tags.count("style") == 1
+    assert {name for name, _ in result.attributes if name.startswith("on")} == set()
+    assert "<script>alert(1)</script>" in result.text
+    assert "\u202e" not in result.text
+    assert result.open == []
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -83,19 +83,19 @@ def test_no_request_leaves_the_page(private):
     X, y = a_table()
     text = Report.of(a_tree(), train=(X, y), test=(X, y), on=ON).to_html(private=private)
     assert not re.search(r"url\(|@import|src=|https?://|//", re.sub(r"<!doctype html>", "", text))
-    found = Tags(text)
-    assert {value for name, value in found.attributes if name == "href" and not value.startswith("#")} == {"data:,"}
-    assert ("content", POLICY) in found.attributes
+    result = Tags(text)
+    assert {value for name, value in result.attributes if name == "href" and not value.startswith("#")} == {"data:,"}
+    assert ("content", POLICY) in result.attributes
     assert POLICY.startswith("default-src 'none'")
 
 
 @pytest.mark.parametrize("private", [False, True])
 def test_every_link_leads_to_a_place_of_the_page(private):
     X, y = a_table()
-    found = Tags(Report.of(a_tree(), train=(X, y), test=(X, y), on=ON).to_html(private=private))
-    ids = [value for name, value in found.attributes if name == "id"]
+    result = Tags(Report.of(a_tree(), train=(X, y), test=(X, y), on=ON).to_html(private=private))
+    ids = [value for name, value in result.attributes if name == "id"]
     assert len(ids) == len(set(ids))
-    assert {value[1:] for name, value in found.attributes if name == "href" and value != "data:,"} <= set(ids)
+    assert {value[1:] for name, value in result.attributes if name == "href" and value != "data:,"} <= set(ids)
 
 
 def test_sections_of_the_boards_sheet_are_marked_private():
@@ -129,9 +129,9 @@ def test_checks_are_listed_by_status_with_their_sources():
 
 
 def test_a_status_that_no_check_has_states_no_advice():
-    found = Report.of(a_tree(), on=ON)
-    assert not found.public.by_status("fail")
-    assert "Do not release" not in found.to_html()
+    result = Report.of(a_tree(), on=ON)
+    assert not result.public.by_status("fail")
+    assert "Do not release" not in result.to_html()
     assert "Do not release" in page(Report.of(without_privacy(), on=ON).board)
 
 
@@ -149,8 +149,8 @@ def test_numbers_are_aligned_but_for_the_column_that_names_a_row():
 
 def test_long_words_may_be_broken_and_others_may_not():
     schema = Schema({"a" * 25: Boolean(), "b" * 24: Boolean()}, Label("y", ("no", "yes")))
-    found = Tags(Report.of(Tree(schema, Leaf((30, 20)), a_tree().privacy), on=ON).to_html())
-    assert [value for name, value in found.attributes if name == "class"].count("long") == 1
+    result = Tags(Report.of(Tree(schema, Leaf((30, 20)), a_tree().privacy), on=ON).to_html())
+    assert [value for name, value in result.attributes if name == "class"].count("long") == 1
 
 
 def test_all_that_is_in_the_data_is_on_the_page():

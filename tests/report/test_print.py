@@ -131,7 +131,9 @@ def an_attack():
     return hr.audit.lira(learner, X, y, repeats=5, random_state=0).record
 
 
-@pytest.mark.parametrize("make", [a_tree_of_64_leaves, *(pytest.param(one, marks=pytest.mark.slow) for one in OTHERS)])
+@pytest.mark.parametrize(
+    "make", [a_tree_of_64_leaves, *(pytest.param(other, marks=pytest.mark.slow) for other in OTHERS)]
+)
 def test_a_statement_is_one_page_and_the_checklist_another(make, pages_of, tmp_path):
     model, train = make(), a_table(3600)
     if make is a_scorecard:

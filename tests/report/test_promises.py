@@ -28,12 +28,12 @@ def texts(section):
 
 
 def test_the_guarantee_is_stated_before_any_number():
-    found = promises.guarantee(Subject(a_tree()))
-    assert "50 % sure that" in found.answer
-    assert "at most 73.2 % sure" in found.answer  # e / (1 + e) = .73106, rounded up
-    assert texts(found)["epsilon"] == "1"
-    assert texts(found)["largest_belief_0.5"] == "73.2 %"
-    assert any("twice epsilon" in note for note in found.notes)
+    result = promises.guarantee(Subject(a_tree()))
+    assert "50 % sure that" in result.answer
+    assert "at most 73.2 % sure" in result.answer  # e / (1 + e) = .73106, rounded up
+    assert texts(result)["epsilon"] == "1"
+    assert texts(result)["largest_belief_0.5"] == "73.2 %"
+    assert any("twice epsilon" in note for note in result.notes)
 
 
 def test_delta_is_stated_as_an_exception():
@@ -45,16 +45,16 @@ def test_delta_is_stated_as_an_exception():
 
 def test_without_a_guarantee_nothing_is_promised():
     for model in (without_privacy(), a_tree(no_guarantee_reason())):
-        found = promises.guarantee(Subject(model))
-        assert found.answer.startswith("It guarantees nothing")
-        assert found.grids == ()
+        result = promises.guarantee(Subject(model))
+        assert result.answer.startswith("It guarantees nothing")
+        assert result.grids == ()
 
 
 def test_the_schema_states_the_source_of_its_cut_points():
-    found = promises.unprotected(Subject(a_tree()), "public")
-    assert texts(found)["schema_digest"].endswith(SCHEMA.digest)
-    assert texts(found)["card_notes"] == "columns are public"
-    assert [row[2].text for row in found.grids[0].rows] == ["declared", "none: categories are declared"]
+    result = promises.unprotected(Subject(a_tree()), "public")
+    assert texts(result)["schema_digest"].endswith(SCHEMA.digest)
+    assert texts(result)["card_notes"] == "columns are public"
+    assert [row[2].text for row in result.grids[0].rows] == ["declared", "none: categories are declared"]
     grid, learned = Schema({"a": Integer(0, 9)}), Schema({"a": Integer(0, 9, cuts=(4,))}, charges=(CARD.charges[0],))
     sources = [
         promises._sources(schema)[0][2].text
@@ -75,39 +75,39 @@ def test_thresholds_of_other_libraries_need_review():
         report = Report.of(model, schema=given, train=None if given is None else (frame, pd.Series(np.arange(86) % 2)))
         sentence = f"The numeric thresholds of the model {verb} computed from the rows"
         for sheet in (report.public, report.board):
-            (found,) = (one for one in sheet.checks if one.key == "thresholds")
-            assert (found.sentence.startswith(sentence), found.status) == (True, "review")
+            (result,) = (check for check in sheet.checks if check.key == "thresholds")
+            assert (result.sentence.startswith(sentence), result.status) == (True, "review")
         assert "the default grid" not in report.to_html()
         assert report.public.section("unprotected").grids[0].columns[-1].key == "domain"
     report = Report.of(without_privacy())
     statuses = {
-        one.status for sheet in (report.public, report.board) for one in sheet.checks if one.key == "thresholds"
+        check.status for sheet in (report.public, report.board) for check in sheet.checks if check.key == "thresholds"
     }
     assert statuses == {"not_applicable"}
 
 
 def test_form_entries_are_on_the_public_sheet():
     subject = Subject(a_tree(), Form(unit="a visit", limits="not for triage"))
-    found = promises.stated(subject, "public")
-    assert (texts(found)["unit"], texts(found)["limits"]) == ("a visit", "not for triage")
-    assert texts(found)["not_stated"].startswith("purpose of the model; population; rows of the table; ")
+    result = promises.stated(subject, "public")
+    assert (texts(result)["unit"], texts(result)["limits"]) == ("a visit", "not for triage")
+    assert texts(result)["not_stated"].startswith("purpose of the model; population; rows of the table; ")
     assert texts(promises.stated(subject, "board")) == {
         "limits": "not for triage",
         "not_stated": "residual risk",
     }
-    assert "hedgerow report --new-form" in found.measure
+    assert "hedgerow report --new-form" in result.measure
 
 
 def test_the_guarantee_for_a_person_is_stated_beside_that_for_a_row():
     """By hand: six rows at epsilon = 1 are e^6 = 403.43 and 1 / (1 + e^-6) = 99.8 %."""
     form = Form(rows_per_unit=6)
-    found = promises.guarantee(Subject(a_tree(), form))
-    values = {fact.key: fact.value for fact in found.facts}
+    result = promises.guarantee(Subject(a_tree(), form))
+    values = {fact.key: fact.value for fact in result.facts}
     assert (values["epsilon"], values["epsilon_person"]) == (1, 6)
-    assert texts(found)["largest_factor"] == "403.43"
-    assert texts(found)["largest_belief_0.5"] == "99.8 %"
-    assert "One person can have up to 6 rows. For all of them together epsilon is 6 times as large" in found.notes[0]
-    assert "the table contains the rows of a certain person" in found.answer
+    assert texts(result)["largest_factor"] == "403.43"
+    assert texts(result)["largest_belief_0.5"] == "99.8 %"
+    assert "One person can have up to 6 rows. For all of them together epsilon is 6 times as large" in result.notes[0]
+    assert "the table contains the rows of a certain person" in result.answer
     unknown = promises.guarantee(Subject(a_tree()))
     assert "The form does not state how many rows one person can have" in unknown.notes[0]
     assert "epsilon_person" not in texts(unknown)
@@ -124,9 +124,9 @@ def test_the_total_of_all_releases_is_stated_for_a_person():
 
 
 def test_every_charge_is_listed():
-    found = promises.charges(Subject(a_tree()), "public")
-    assert found.answer.startswith("This model uses 2 releases of the rows")
-    assert [tuple(cell.text for cell in row[:3]) for row in found.grids[0].rows] == [
+    result = promises.charges(Subject(a_tree()), "public")
+    assert result.answer.startswith("This model uses 2 releases of the rows")
+    assert [tuple(cell.text for cell in row[:3]) for row in result.grids[0].rows] == [
         ("draw of a tree", "exponential", "0.5"),
         ("counts", "not named", "0.5"),
     ]
@@ -148,21 +148,21 @@ def test_earlier_releases_add_up_and_are_not_measured_without_a_record():
     assert promises.earlier(Subject(a_tree()), None).answer.startswith("Unknown")
     assert "--ledger" in promises.earlier(Subject(a_tree()), None).measure
     record = Releases((PastRelease(CARD.charges[0], "2026-01-02T03:04:05Z"), PastRelease(CARD.charges[1])), None)
-    found = promises.earlier(Subject(a_tree()), record)
-    assert texts(found)["epsilon"] == "1"
-    assert [row[1].text for row in found.grids[0].rows] == ["2026-01-02 03:04:05", "not recorded"]
+    result = promises.earlier(Subject(a_tree()), record)
+    assert texts(result)["epsilon"] == "1"
+    assert [row[1].text for row in result.grids[0].rows] == ["2026-01-02 03:04:05", "not recorded"]
 
 
 def test_losses_of_different_units_are_listed_separately():
     persons = Charge("counts", Fraction(2), unit=Unit("who", 1))
     record = Releases((*map(PastRelease, (*CARD.charges, persons)),), None)
-    found = promises.earlier(Subject(a_tree()), record)
-    assert "Losses for different units add up only for a person" in found.answer
-    assert "epsilon_person" not in texts(found)
+    result = promises.earlier(Subject(a_tree()), record)
+    assert "Losses for different units add up only for a person" in result.answer
+    assert "epsilon_person" not in texts(result)
     stated = promises.earlier(Subject(a_tree(), Form(rows_per_unit=3)), record)
     assert texts(stated)["epsilon_person"] == "5"  # 3 times 1, and 2
-    assert texts(found)["epsilon_unit_1"] == "1"
-    assert texts(found)["epsilon_unit_2"] == "2"
+    assert texts(result)["epsilon_unit_1"] == "1"
+    assert texts(result)["epsilon_unit_2"] == "2"
 
 
 def test_the_noise_and_why_there_is_no_guarantee():

@@ -22,10 +22,10 @@ def test_the_numbers_are_those_of_the_audit():
     model = without_privacy()
     subject = Subject(model)
     section = reconstruction_section(subject, reconstructed(subject))
-    found, values = hr.audit.reconstruction(model), {fact.key: fact.value for fact in section.facts}
-    assert values["dist_g"] == found.uncertainty
+    result, values = hr.audit.reconstruction(model), {fact.key: fact.value for fact in section.facts}
+    assert values["dist_g"] == result.uncertainty
     assert values["bits_without_model"] == log2(100 * 2)
-    assert values["least_share_left"] == min(found.ratios)
+    assert values["least_share_left"] == min(result.ratios)
     assert section.facts[5].text == "2. age <= 60 and smoker (5.9 bits remain)"  # 61 ages; the old have 39 ages by 2
     assert section.words
 
@@ -33,13 +33,13 @@ def test_the_numbers_are_those_of_the_audit():
 def test_a_mean_that_is_high_supports_nothing():
     tree, schema = overfitted()
     subject = Subject(tree, schema=schema)
-    found = reconstructed(subject)
-    section = reconstruction_section(subject, found)
+    result = reconstructed(subject)
+    section = reconstruction_section(subject, result)
     assert "not support" in section.answer
-    known = [one for one in reconstruction_checks(subject, found) if one.key == "known-rows"]
-    assert all(one.status == "fail" for one in reconstruction_checks(subject, found))
-    assert sum(one.value for one in known) == sum(
-        n for n, possible in zip(found.supports, found.possible_rows, strict=True) if possible == 1
+    known = [check for check in reconstruction_checks(subject, result) if check.key == "known-rows"]
+    assert all(check.status == "fail" for check in reconstruction_checks(subject, result))
+    assert sum(check.value for check in known) == sum(
+        n for n, possible in zip(result.supports, result.possible_rows, strict=True) if possible == 1
     )
 
 
@@ -64,21 +64,21 @@ def test_rows_that_are_the_only_possible_ones_are_disclosed(private):
 def test_the_most_exposed_group_is_named_with_rows_alone():
     X, _ = a_table()
     subject = Subject(a_tree(), Form(sensitive=("smoker",)))
-    found = reconstructed(subject, X)
-    (section,) = groups(found, ("smoker", "age"))
-    by_column = {name: found.by_group(name) for name in ("smoker", "age")}
-    worst = min((one for rows in by_column.values() for one in rows), key=lambda one: one["uncertainty"])
+    result = reconstructed(subject, X)
+    (section,) = groups(result, ("smoker", "age"))
+    by_column = {name: result.by_group(name) for name in ("smoker", "age")}
+    worst = min((item for rows in by_column.values() for item in rows), key=lambda item: item["uncertainty"])
     assert f"= {worst['group']}. " in section.answer
-    assert [row[0] for row in section.grids[0].rows] == [one["group"] for one in by_column["smoker"]]
+    assert [row[0] for row in section.grids[0].rows] == [item["group"] for item in by_column["smoker"]]
     assert groups("not measured", ("smoker",)) == ()
 
 
 def test_what_is_not_stored_is_not_measured():
     tree, _ = overfitted()
     for subject in (Subject(tree), Subject(a_tree(counts=((0, 0), (0, 0), (-3, 0))))):
-        found = reconstructed(subject)
-        assert isinstance(found, str)
-        section = reconstruction_section(subject, found)
+        result = reconstructed(subject)
+        assert isinstance(result, str)
+        section = reconstruction_section(subject, result)
         assert section.answer.startswith("Not measured. ")
         assert "--data" in section.measure
 

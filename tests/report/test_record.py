@@ -74,10 +74,10 @@ REPORTS = dict(reports())
 
 def faults(record):
     """Return what two validators say against a record; they agree on whether it is valid."""
-    found = [fault.message for fault in VALIDATOR.iter_errors(record)]
-    with pytest.raises(fastjsonschema.JsonSchemaException) if found else nullcontext():
+    result = [fault.message for fault in VALIDATOR.iter_errors(record)]
+    with pytest.raises(fastjsonschema.JsonSchemaException) if result else nullcontext():
         SECOND(record)
-    return found
+    return result
 
 
 def records(report):
@@ -142,11 +142,11 @@ def test_a_decision_needs_reasons_and_two_different_checkers():
         "checkers": [{"name": None, "date": None}, {"name": None, "date": None}],
     }
     decided = {"decision": "release", "reasons": "small epsilon"}
-    one, other = {"name": "A", "date": "2026-11-29"}, {"name": "B", "date": "2026-11-29"}
-    assert not faults({**record, "decision": {**decided, "checkers": [one, other]}})
-    assert faults({**record, "decision": {**decided, "checkers": [one, one]}})
-    assert faults({**record, "decision": {**decided, "reasons": "", "checkers": [one, other]}})
-    assert faults({**record, "decision": {**decided, "checkers": [one, {"name": "B", "date": None}]}})
+    item, other = {"name": "A", "date": "2026-11-29"}, {"name": "B", "date": "2026-11-29"}
+    assert not faults({**record, "decision": {**decided, "checkers": [item, other]}})
+    assert faults({**record, "decision": {**decided, "checkers": [item, item]}})
+    assert faults({**record, "decision": {**decided, "reasons": "", "checkers": [item, other]}})
+    assert faults({**record, "decision": {**decided, "checkers": [item, {"name": "B", "date": None}]}})
 
 
 def test_hashes_are_those_of_the_sheets_that_are_written(tmp_path):
@@ -159,14 +159,14 @@ def test_hashes_are_those_of_the_sheets_that_are_written(tmp_path):
         for path in tmp_path.iterdir()
         if not path.name.endswith(".csv")
     }
-    assert {one["sha256"]: one["sheet"] for one in board["sheets"]} == written
-    assert {one["sha256"] for one in public["sheets"]} == {key for key, sheet in written.items() if sheet == "public"}
+    assert {item["sha256"]: item["sheet"] for item in board["sheets"]} == written
+    assert {item["sha256"] for item in public["sheets"]} == {key for key, sheet in written.items() if sheet == "public"}
 
 
 def test_hashes_of_rows_are_for_the_board():
     public, board = records(REPORTS["private, rows"])
-    assert {one["role"] for one in public["inputs"]} == {"ledger", "evaluation", "form", "appetite"}
-    assert {one["role"] for one in board["inputs"]} == {one.role for one in FILES} - {"model"}
+    assert {file["role"] for file in public["inputs"]} == {"ledger", "evaluation", "form", "appetite"}
+    assert {file["role"] for file in board["inputs"]} == {file.role for file in FILES} - {"model"}
     assert public["object"] == board["object"]
     assert public["object"]["sha256"] == FILES[0].sha256
 
@@ -178,7 +178,7 @@ def test_hashes_of_what_depends_on_rows_are_for_the_board(name):
     assert board["object"]["sha256"] == FILES[0].sha256
     assert public["ledger"]["head"] is None
     assert board["ledger"]["head"] == "a" * 64
-    assert {one["role"] for one in public["inputs"]} == {"evaluation", "form", "appetite"}
+    assert {item["role"] for item in public["inputs"]} == {"evaluation", "form", "appetite"}
     for digest in (FILES[0].sha256, FILES[1].sha256, FILES[2].sha256, FILES[3].sha256, "a" * 64):
         assert digest not in json.dumps(public)
 
@@ -196,19 +196,19 @@ def test_the_checks_are_those_of_the_sheet():
     report = REPORTS["private, rows"]
     for record, sheet in zip(records(report), (report.public, report.board), strict=True):
         assert (record["status"], record["decides"]) == (sheet.status, sheet.decides)
-        assert [one["id"] for one in record["checks"]] == [one.key for one in sheet.checks]
-        assert {one["id"] for one in record["checks"]} <= set(CATALOGUE)
-        missing = {one["id"] for one in record["checks"] if one["status"] == "not_run"}
-        assert {one["check"] for one in record["not_examined"]} == missing
+        assert [check["id"] for check in record["checks"]] == [check.key for check in sheet.checks]
+        assert {check["id"] for check in record["checks"]} <= set(CATALOGUE)
+        missing = {check["id"] for check in record["checks"] if check["status"] == "not_run"}
+        assert {check["check"] for check in record["not_examined"]} == missing
         assert record["standards"]["acro"]["status"] == ACRO_STATUS[sheet.status]
 
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_intervals_contain_their_values(name):
     for record in records(REPORTS[name]):
-        for one in record["checks"]:
-            if one["interval"] is not None:
-                assert one["interval"]["low"] <= one["value"] <= one["interval"]["high"]
+        for item in record["checks"]:
+            if item["interval"] is not None:
+                assert item["interval"]["low"] <= item["value"] <= item["interval"]["high"]
 
 
 def test_the_guarantee_of_a_person_is_in_the_record():
@@ -227,10 +227,10 @@ def test_every_check_has_its_rule_with_the_thresholds_of_the_risk_appetite():
     assert "13 %" in rules["dominance"]
     assert "61 %" in rules["separation"]
     for report in REPORTS.values():
-        checks = [one for record in records(report) for one in record["checks"]]
-        assert all(one["threshold"] for one in checks)
-        assert {one["rule"] for one in checks} <= set(RULES)
-        assert all(one["rule"].partition("/")[0] == one["id"] for one in checks)
+        checks = [check for record in records(report) for check in record["checks"]]
+        assert all(check["threshold"] for check in checks)
+        assert {check["rule"] for check in checks} <= set(RULES)
+        assert all(check["rule"].partition("/")[0] == check["id"] for check in checks)
 
 
 def test_thresholds_of_a_risk_appetite_are_in_the_record():
@@ -242,7 +242,7 @@ def test_thresholds_of_a_risk_appetite_are_in_the_record():
 
 def test_every_satre_statement_is_mapped_to_the_record():
     assert STATEMENTS["version"] == SATRE_VERSION
-    assert list(SATRE) == [one["statement"] for one in STATEMENTS["statements"]]
+    assert list(SATRE) == [statement["statement"] for statement in STATEMENTS["statements"]]
     record = airlock_record(REPORTS["private"])
     assert {part for parts in SATRE.values() for part in parts} <= set(record)
     mapped = record["standards"]["satre"]["statements"]
@@ -251,7 +251,7 @@ def test_every_satre_statement_is_mapped_to_the_record():
 
 def test_the_documentation_has_the_same_mapping():
     text = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
-    importance = {one["statement"]: one["importance"] for one in STATEMENTS["statements"]}
+    importance = {item["statement"]: item["importance"] for item in STATEMENTS["statements"]}
     for statement, parts in SATRE.items():
         (line,) = (line for line in text.splitlines() if line.startswith(f"| {statement} "))
         assert line.split("|")[2].strip() == importance[statement]

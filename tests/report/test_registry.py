@@ -59,17 +59,17 @@ CHOICES = {
 
 def problems(data, name=""):
     """Return what the registry's schema refuses."""
-    found = [
+    result = [
         f"{name}: {key}" for key in set(data) - ALLOWED.get(name, set(data)) | REQUIRED.get(name, set()) - set(data)
     ]
     for key, value in data.items():
         if key in CHOICES and value not in CHOICES[key]:
-            found.append(f"{key} is {value}")
+            result.append(f"{key} is {value}")
         for part in value if isinstance(value, list) else [value]:
-            found += problems(part, key) if isinstance(part, dict) else []
+            result += problems(part, key) if isinstance(part, dict) else []
         if not isinstance(value, (str, dict, list)) and key not in {"epsilon", "delta", "rho", "tier"}:
-            found.append(f"{key} is no text")
-    return found
+            result.append(f"{key} is no text")
+    return result
 
 
 @pytest.mark.parametrize("sector", ["", "Healthcare"])

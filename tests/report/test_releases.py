@@ -26,10 +26,10 @@ def test_a_budget_file_lists_its_charges(tmp_path):
     budget = FileBudget.create(tmp_path / "budget.json", "3", "1e-6")
     budget.charge("1/3", purpose="row count")
     budget.charge("0.25", "1e-7", purpose="cut points")
-    found = Releases.load(tmp_path / "budget.json")
-    assert found.charges == budget.charges
-    assert (found.epsilon, found.delta, found.cap) == (Fraction(7, 12), Fraction(1, 10**7), 3)
-    assert found.rho is None  # a delta without a known rho
+    result = Releases.load(tmp_path / "budget.json")
+    assert result.charges == budget.charges
+    assert (result.epsilon, result.delta, result.cap) == (Fraction(7, 12), Fraction(1, 10**7), 3)
+    assert result.rho is None  # a delta without a known rho
     with pytest.raises(ValueError, match="budget file"):
         Releases.load(tmp_path / "budget.json", dataset="wards")
 
@@ -40,21 +40,21 @@ def test_a_budget_file_has_the_digests_of_the_models_that_charges_were_for(tmp_p
         budget.charge("1/2", purpose="a model")
         if digest:
             budget.add_digest(digest)
-    found = Releases.load(tmp_path / "budget.json")
-    assert [one.models for one in found.releases] == [("a" * 64,), (), ("b" * 64,)]
+    result = Releases.load(tmp_path / "budget.json")
+    assert [releas.models for releas in result.releases] == [("a" * 64,), (), ("b" * 64,)]
 
 
 def test_an_exported_ledger_lists_what_was_charged_also_what_failed(exported):
-    found = Releases.load(exported)
-    assert [(one.charge.purpose, one.charge.epsilon, one.state) for one in found.releases] == [
+    result = Releases.load(exported)
+    assert [(releas.charge.purpose, releas.charge.epsilon, releas.state) for releas in result.releases] == [
         ("rows by bin", Fraction(1, 4), ""),
         ("rows by bin", Fraction(1, 4), FAILED),
     ]
-    assert found.epsilon == Fraction(1, 2)
-    assert found.dataset == "wards"
-    assert found.cap is not None
-    assert all(one.time.startswith("20") for one in found.releases)
-    assert Releases.load(exported, dataset="wards") == found
+    assert result.epsilon == Fraction(1, 2)
+    assert result.dataset == "wards"
+    assert result.cap is not None
+    assert all(releas.time.startswith("20") for releas in result.releases)
+    assert Releases.load(exported, dataset="wards") == result
 
 
 def test_no_analyst_is_in_a_record(exported):

@@ -90,7 +90,7 @@ def test_a_mean_of_uncertainty_does_not_make_a_tree_green():
     uncertainty = report.board.section("reconstruction").facts[2].value
     assert uncertainty > 0.75
     assert report.board.status == "fail"
-    assert {one.key for one in report.board.by_status("pass") if one.section == "reconstruction"} <= {"known-rows"}
+    assert {item.key for item in report.board.by_status("pass") if item.section == "reconstruction"} <= {"known-rows"}
 
 
 def test_a_pipeline_of_another_library_is_reported_on_whole():
@@ -112,9 +112,9 @@ def test_without_a_guarantee_the_public_sheet_is_not_signed(model):
     data = json.loads(json.dumps(sheet.to_dict()))
     assert (data["decides"], data["status"] in ("not_run", "fail")) == (False, True)
     assert data["verdict"].startswith("This sheet does not support a release")
-    examined = {one["id"] for one in data["checks"] if one["status"] == "pass"}
+    examined = {item["id"] for item in data["checks"] if item["status"] == "pass"}
     assert not examined & {key for key, kind in CATALOGUE.items() if kind.needs and "record" not in kind.needs}
-    assert "decision" not in {one["id"] for one in data["sections"]}
+    assert "decision" not in {item["id"] for item in data["sections"]}
     text = page(sheet)
     assert "All checks that were run passed" not in text
     assert 'class="sign"' not in text
@@ -127,10 +127,10 @@ def test_all_leaves_are_in_a_file_beside_the_sheet_that_may_have_them(tmp_path, 
     tree, schema = overfitted()
     written = Report.of(tree, schema=schema, on=ON).save(tmp_path / f"report.{ending}")
     assert [path.name for path in written][2:] == ["report.PRIVATE.leaves.csv"]
-    found = pd.read_csv(written[2])
-    assert sorted(found["leaf"].str.partition(".")[0].astype(int)) == list(range(1, 87))
-    assert found["rows"].tolist() == sorted(found["rows"])
-    assert (found["prediction"] == (found["leaf"].str.partition(".")[0].astype(int) - 1) % 2).all()
+    result = pd.read_csv(written[2])
+    assert sorted(result["leaf"].str.partition(".")[0].astype(int)) == list(range(1, 87))
+    assert result["rows"].tolist() == sorted(result["rows"])
+    assert (result["prediction"] == (result["leaf"].str.partition(".")[0].astype(int) - 1) % 2).all()
     with pytest.raises(OSError, match="File exists"):
         Report.of(tree, schema=schema, on=ON).save(tmp_path / "report.html" if ending == "json" else written[0])
 
@@ -169,13 +169,15 @@ def test_all_of_a_board_sheet_with_rows():
         "groups", "statements", "decision",
     ]  # fmt: skip
     assert report.board.section("accuracy").grids[0].title == "By smoker (training rows)"
-    assert {one.section for one in report.board.checks if one.informative} <= set(keys)
+    assert {check.section for check in report.board.checks if check.informative} <= set(keys)
 
 
 def test_findings_name_sections_that_the_sheet_has():
     for model in (a_tree(), a_tree(no_guarantee_reason()), without_privacy()):
         sheet = Report.of(model, on=ON).public
-        assert {one.section for one in sheet.checks if one.threshold} <= {section.key for section in sheet.sections}
+        assert {check.section for check in sheet.checks if check.threshold} <= {
+            section.key for section in sheet.sections
+        }
         assert (sheet.sections[-1].key == "decision") == model.privacy.is_private
 
 
@@ -250,7 +252,7 @@ def test_the_date_is_that_of_the_day():
 def test_groups_of_other_rows_are_not_reported():
     """The counts of the model are not those of the rows, so that nothing is known of the groups of its own rows."""
     board = Report.of(without_privacy(), train=a_table(), by=["smoker"]).board
-    assert [one.status for one in board.checks if one.key == "counts"] == ["fail"]
+    assert [check.status for check in board.checks if check.key == "counts"] == ["fail"]
     assert "groups" not in {section.key for section in board.sections}
 
 

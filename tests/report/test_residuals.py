@@ -73,22 +73,22 @@ def test_errors_of_all_rows_and_of_groups_are_those_of_the_definition():
     (X, y), tree = a_table(), a_tree()
     known = a_table(201, seed=1)[1]
     mean, median = Fraction(int(known.sum()), 201), Fraction(int(sorted(known)[100]))
-    found = Error.measure(Subject(tree), (X, y), "held_out", known.to_numpy(dtype=float), ["smoker", "age"])
+    result = Error.measure(Subject(tree), (X, y), "held_out", known.to_numpy(dtype=float), ["smoker", "age"])
     said = tree.predict(X)
-    overall, groups = found.performance.overall, found.performance.groups
-    for one, chosen in (
+    overall, groups = result.performance.overall, result.performance.groups
+    for group, chosen in (
         (overall, np.ones(300, dtype=bool)),
-        *((one, (X.smoker == (one.group == "true")).to_numpy()) for one in groups[0][1]),
+        *((group, (X.smoker == (group.group == "true")).to_numpy()) for group in groups[0][1]),
     ):
         slow = by_definition(y[chosen], said[chosen], mean, median)
-        (absolute, of_median), (squared, of_mean) = one.means
-        measured = {"rows": one.rows, "absolute": absolute, "median": of_median, "squared": squared, "mean": of_mean}
-        measured |= {"bias": found.bias(one), "r2": found.r2(one)}
+        (absolute, of_median), (squared, of_mean) = group.means
+        measured = {"rows": group.rows, "absolute": absolute, "median": of_median, "squared": squared, "mean": of_mean}
+        measured |= {"bias": result.bias(group), "r2": result.r2(group)}
         assert measured == pytest.approx({name: float(slow[name]) for name in measured})
-        if one is overall:
-            assert found.reached == pytest.approx(float(slow["reached"]))
+        if group is overall:
+            assert result.reached == pytest.approx(float(slow["reached"]))
     assert [name for name, _ in groups] == ["smoker", "age"]
-    errors = [one.means[0][0] for one in groups[1][1]]
+    errors = [group.means[0][0] for group in groups[1][1]]
     assert errors == sorted(errors, reverse=True)  # the worst first
 
 
@@ -104,7 +104,7 @@ def test_the_sheet_has_the_scores_of_scikit_learn_in_units_of_the_target():
     keys = ("rows", "mae", "mae_of_median", "rmse", "rmse_of_mean", "r2", "bias")
     assert [tuple(column.key for column in grid.columns[1:]) for grid in section.grids] == [keys] * 2
     assert {grid.columns[0].name for grid in section.grids} == {"smoker"}
-    (about,) = [one for one in board.checks if one.key == "accuracy"]
+    (about,) = [check for check in board.checks if check.key == "accuracy"]
     assert about.status == "pass"
     assert "accuracy" not in section.answer
 
@@ -112,11 +112,13 @@ def test_the_sheet_has_the_scores_of_scikit_learn_in_units_of_the_target():
 def test_regressors_without_gain_and_worse_groups_need_review():
     X, y = a_table()
     useless = Report.of(a_tree(said=(14.0, 14.0)), train=(X, y), test=a_table(seed=1)).board
-    assert [one.status for one in useless.checks if one.key == "accuracy"] == ["review"]
+    assert [check.status for check in useless.checks if check.key == "accuracy"] == ["review"]
     flipped = y.where(~X.smoker, 40 - y)
-    found = {one.key: one for one in Report.of(a_tree(), train=(X, y), test=(X, flipped), by=["smoker"]).board.checks}
-    assert found["groups"].status == "review"
-    assert "for example smoker = true" in found["groups"].sentence
+    result = {
+        check.key: check for check in Report.of(a_tree(), train=(X, y), test=(X, flipped), by=["smoker"]).board.checks
+    }
+    assert result["groups"].status == "review"
+    assert "for example smoker = true" in result["groups"].sentence
 
 
 @pytest.mark.parametrize(
@@ -128,12 +130,12 @@ def test_a_model_is_judged_by_the_loss_that_it_was_learned_by(loss, judged):
     X = pd.DataFrame({"age": [20] * 80 + [70] * 20, "smoker": [False] * 100})
     y = pd.Series([2.0] * 80 + [2.0] * 10 + [30.0] * 10)
     board = Report.of(a_tree(card=a_card(loss), said=(2.0, 2.0)), train=(X, y), test=(X, y)).board
-    (about,) = [one for one in board.checks if one.key == "accuracy"]
+    (about,) = [check for check in board.checks if check.key == "accuracy"]
     assert judged in about.sentence
     assert about.status == "review"  # a constant is no better than itself
     quantile = a_card(Fact("quantile", range=28, weight=0.9))
     board = Report.of(a_tree(card=quantile, said=(2.0, 2.0)), train=(X, y), test=(X, y)).board
-    assert [one.status for one in board.checks if one.key == "accuracy"] == ["not_applicable"]
+    assert [check.status for check in board.checks if check.key == "accuracy"] == ["not_applicable"]
     assert "rows_reached_held_out" in {fact.key for fact in board.section("accuracy").facts}
 
 

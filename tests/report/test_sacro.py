@@ -168,8 +168,8 @@ def tree_of_bits(bits: np.ndarray, labels: np.ndarray, depth: int) -> Tree:
 
     def grown(place: int, inside: np.ndarray) -> Leaf | Split:
         if place == depth:
-            ones = int(labels[inside].sum())
-            return Leaf((int(inside.sum()) - ones, ones))
+            items = int(labels[inside].sum())
+            return Leaf((int(inside.sum()) - items, items))
         literal = Literal(f"bit{place}", "true", ())
         return Split(literal, grown(place + 1, inside & bits[:, place]), grown(place + 1, inside & ~bits[:, place]))
 
@@ -186,9 +186,9 @@ def test_the_worst_case_attack_detects_memorised_rows(tmp_path, depth, is_caught
     frame = pd.DataFrame(bits, columns=[f"bit{place}" for place in range(9)])
     parts = [(frame[:256], pd.Series(labels[:256])), (frame[256:], pd.Series(labels[256:], index=frame.index[256:]))]
     target = sacro_target(tree_of_bits(bits[:256], labels[:256], depth), *parts)
-    found = attacks(tmp_path)["worst_case_attack"].attack(target)
-    instances = found["attack_experiment_logger"]["attack_instance_logger"]
-    auc = np.mean([one["AUC"] for one in instances.values()])
+    result = attacks(tmp_path)["worst_case_attack"].attack(target)
+    instances = result["attack_experiment_logger"]["attack_instance_logger"]
+    auc = np.mean([instance["AUC"] for instance in instances.values()])
     assert (auc > 0.65) == is_caught
 
 

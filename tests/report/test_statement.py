@@ -145,7 +145,7 @@ def test_programs_read_numbers_and_codes_and_the_same_ids(private):
         for section in (*data["sections"], data["checklist"]):
             ids = [fact["id"] for fact in section["facts"]]
             assert len(ids) == len(set(ids))
-            assert all(re.fullmatch("[a-z0-9_]+", one) for one in ids)
+            assert all(re.fullmatch("[a-z0-9_]+", item) for item in ids)
             for fact in section["facts"]:
                 assert not isinstance(fact["value"], str) or re.fullmatch("[a-z0-9_.:/-]+", fact["value"])
         statuses = {row[2] for row in data["checklist"]["tables"][0]["rows"]}

@@ -30,19 +30,21 @@ def the_report(text: str = "") -> Report:
 
 def test_rows_in_the_file_are_a_finding_against_release():
     report = the_report()
-    board = {one.key: one for one in report.board.checks}
+    board = {check.key: check for check in report.board.checks}
     assert board["file-rows"].status == "fail"
     assert board["file-rows"].value == 2
     assert board["file-rows"].sentence.startswith("The file contains 2 rows of data (PMML/TreeModel/ModelVerification/")
-    assert {key: one.status for key, one in board.items() if key.startswith("file-") and one.status != "pass"} == {
+    assert {
+        key: check.status for key, check in board.items() if key.startswith("file-") and check.status != "pass"
+    } == {
         "file-rows": "fail",
         "file-extremes": "fail",
         "file-statistics": "review",
         "file-bounds": "review",
         "file-text": "review",
     }
-    public = {one.key: one for one in report.public.checks}
-    assert {one.status for key, one in public.items() if key.startswith("file-")} == {"not_run"}
+    public = {check.key: check for check in report.public.checks}
+    assert {check.status for key, check in public.items() if key.startswith("file-")} == {"not_run"}
     assert (report.deciding, report.board.status) == (report.board, "fail")
 
 
@@ -55,7 +57,7 @@ def test_the_public_sheet_hides_the_contents_of_a_file():
 
 def test_no_sheet_quotes_a_value_of_the_rows():
     report = the_report()
-    assert "97" not in json.dumps([one.sentence for sheet in (report.public, report.board) for one in sheet.checks])
+    assert "97" not in json.dumps([check.sentence for sheet in (report.public, report.board) for check in sheet.checks])
     assert "97" not in report.to_json()
 
 
@@ -69,9 +71,9 @@ def test_a_pipeline_that_stores_least_and_largest_values_is_rejected():
     rows, labels = pd.DataFrame({"age": range(20, 80)}), [0] * 30 + [1] * 30
     schema = Schema({"age": Integer(0, 120)}, Label("ill", (0, 1)))
     model = make_pipeline(MinMaxScaler(), DecisionTreeClassifier(max_depth=1)).fit(rows, labels)
-    found = {one.key: one for one in Report.of(model, schema=schema).board.checks}
-    assert found["file-extremes"].status == "fail"
-    assert "estimator" in found["file-extremes"].sentence
+    result = {check.key: check for check in Report.of(model, schema=schema).board.checks}
+    assert result["file-extremes"].status == "fail"
+    assert "estimator" in result["file-extremes"].sentence
 
 
 def test_rows_that_an_estimator_stores_in_several_places_count_once():
@@ -82,9 +84,9 @@ def test_rows_that_an_estimator_stores_in_several_places_count_once():
     model = Kept(max_depth=1).fit(rows, labels)
     model.neighbours_ = KNeighborsClassifier().fit(rows, labels)
     report = Report.of(model, schema=Schema({"age": Integer(0, 120)}, Label("ill", (0, 1))))
-    (found,) = [one for one in report.board.checks if one.key == "file-rows"]
-    assert found.value == 60
-    assert not any("60" in one.sentence for one in report.public.checks)
+    (result,) = [check for check in report.board.checks if check.key == "file-rows"]
+    assert result.value == 60
+    assert not any("60" in check.sentence for check in report.public.checks)
 
 
 @pytest.mark.parametrize("kind", NOUNS)

@@ -17,20 +17,20 @@ from tests.report.subjects import SCHEMA, a_table, a_tree, overfitted, without_p
 def test_a_fitted_estimator_is_its_model():
     X, y = a_table()
     clf = hr.OptimalTreeClassifier(max_depth=1, schema=SCHEMA).fit(X, y)
-    found = Subject(clf)
-    assert found.released is clf.tree_
-    assert found.kind == "tree"
-    assert not found.is_private
+    result = Subject(clf)
+    assert result.released is clf.tree_
+    assert result.kind == "tree"
+    assert not result.is_private
     assert Subject(a_tree()).is_private
 
 
 def test_a_tree_of_another_library_has_words_with_a_schema():
     tree, schema = overfitted()
-    found = Subject(tree, schema=schema)
-    assert found.conditions[:2] == ("code <= 0", "0 < code <= 1")
-    assert len(found.conditions) == 86
-    assert "sklearn (DecisionTreeClassifier)" in found.card.no_guarantee_reason
-    assert found.card.software.words == "sklearn (DecisionTreeClassifier)"
+    result = Subject(tree, schema=schema)
+    assert result.conditions[:2] == ("code <= 0", "0 < code <= 1")
+    assert len(result.conditions) == 86
+    assert "sklearn (DecisionTreeClassifier)" in result.card.no_guarantee_reason
+    assert result.card.software.words == "sklearn (DecisionTreeClassifier)"
     assert Subject(tree).conditions == ()
     assert Subject(tree).title == "untitled model (DecisionTreeClassifier)"
     assert Subject(a_tree(), Form(title="T")).title == "T"

@@ -90,7 +90,7 @@ def test_a_declared_identifier_is_not_undeclared():
 @pytest.mark.parametrize("kind", ["numbers", "ages", "cities", "money"])
 def test_other_columns_are_rarely_taken_for_identifiers(kind):
     """Numbers drawn at random repeat, too, but fewer than half of them: no false alarm in 30 tables of each kind."""
-    rng, found = np.random.default_rng(0), 0
+    rng, result = np.random.default_rng(0), 0
     for _ in range(30):
         drawn = {
             "numbers": rng.integers(0, 10**6, 90),
@@ -98,8 +98,8 @@ def test_other_columns_are_rarely_taken_for_identifiers(kind):
             "cities": [f"city {i}" for i in rng.zipf(2, 90)],
             "money": np.round(rng.lognormal(10, 1, 90), -2).astype(int),
         }[kind]
-        found += bool(list(undeclared_identifiers(Subject(without_privacy()), table(column=drawn)[0])))
-    assert found == 0
+        result += bool(list(undeclared_identifiers(Subject(without_privacy()), table(column=drawn)[0])))
+    assert result == 0
 
 
 @pytest.mark.parametrize("rows", [1, 6])
@@ -110,8 +110,8 @@ def test_values_that_repeat_by_chance_are_no_identifiers(rows):
     X = X.loc[np.repeat(X.index, rows)].reset_index(drop=True)
     X = X.assign(dose=rng.integers(0, 1000, n), diagnosis=[f"A{code}" for code in rng.integers(100, 300, n)])
     X = X.assign(nr=1000 + np.arange(n) // rows, code=[f"p{i // rows}" for i in range(n)])
-    found = list(undeclared_identifiers(Subject(without_privacy()), X))
-    assert found == ([] if rows == 1 else [("nr", 6), ("code", 6)])
+    result = list(undeclared_identifiers(Subject(without_privacy()), X))
+    assert result == ([] if rows == 1 else [("nr", 6), ("code", 6)])
     assert list(undeclared_identifiers(Subject(without_privacy()), X.assign(age=1, smoker=True)))  # none can show it
 
 
@@ -119,22 +119,22 @@ def test_second_units_are_counted_by_persons():
     """By hand: the young are of 10 households, those in between of 2, of which one has 24 of 30, and the old of one."""
     households = [*(np.arange(30) % 10), *([20] * 24 + [21] * 6), *[30] * 30]
     X, _ = table(hh=households, person=np.arange(90))
-    found = second_units(Subject(without_privacy(), Form(second_unit="hh", unit_column="person")), X)
-    assert sorted(zip(found.numbers, found.largest, strict=True)) == by_hand(X)
+    result = second_units(Subject(without_privacy(), Form(second_unit="hh", unit_column="person")), X)
+    assert sorted(zip(result.numbers, result.largest, strict=True)) == by_hand(X)
     few = X.assign(person=[*range(60), *[60] * 30])  # the last leaf is one person
-    found = second_units(Subject(without_privacy(), Form(second_unit="hh", unit_column="person")), few)
-    assert found.numbers[0] == 1
+    result = second_units(Subject(without_privacy(), Form(second_unit="hh", unit_column="person")), few)
+    assert result.numbers[0] == 1
     assert second_units(Subject(without_privacy(), Form(second_unit="hh")), X.drop(columns="hh")) is None
     assert second_units(Subject(without_privacy()), X) is None
 
 
 def by_hand(X):
     leaf = np.where(X.age > 60, 0, np.where(X.smoker, 1, 2))
-    found = []
+    result = []
     for number in range(3):
         households = X.hh[leaf == number].value_counts()
-        found.append((len(households), households.max() / households.sum()))
-    return sorted(found)
+        result.append((len(households), households.max() / households.sum()))
+    return sorted(result)
 
 
 def test_visits_on_record_are_other_units_than_the_persons_of_the_schema():
@@ -154,9 +154,9 @@ def test_leaves_are_judged_by_the_stated_rows_per_person(kind):
     model = kind(max_depth=1, min_samples_leaf=50, random_state=0).fit(X, y)
     for rows, status in ((1, "not_applicable"), (2, "pass"), (40, "review")):
         board = Report.of(model, train=(X, y), form=Form(rows_per_unit=rows)).board
-        (found,) = [one for one in board.checks if one.key == "units"]
-        assert found.status == status
-    assert "one person may have up to 40" in found.sentence
+        (result,) = [check for check in board.checks if check.key == "units"]
+        assert result.status == status
+    assert "one person may have up to 40" in result.sentence
 
 
 def test_second_units_are_counted_in_trees_whose_paths_are_not_known():

@@ -82,8 +82,8 @@ def derivations(random: np.random.Generator) -> dict[str, Any]:
 
 def schema(random: np.random.Generator) -> Schema:
     """Return them as a schema, with a label and the number of the row, which compares each."""
-    found = {"row id": Integer(0, 100, tuple(range(100))), **derivations(random)}
-    return Schema(found, Label("y", ("no", "yes")))
+    result = {"row id": Integer(0, 100, tuple(range(100))), **derivations(random)}
+    return Schema(result, Label("y", ("no", "yes")))
 
 
 def table(random: np.random.Generator, n_rows: int = 30) -> pa.Table:
@@ -144,15 +144,15 @@ def value(derived: Derivation, row: dict[str, Any]) -> Any:
     if isinstance(derived, Prefix):
         return _prefix(derived, others[0]) if others else None
     numbers = [float(cell) for cell in others]
-    if isinstance(derived, Sum) and any(not one.is_integer() or not 0 <= one <= 3 for one in numbers):
+    if isinstance(derived, Sum) and any(not number.is_integer() or not 0 <= number <= 3 for number in numbers):
         raise ValueError
-    if any(abs(one) > 1e100 for one in numbers):
+    if any(abs(number) > 1e100 for number in numbers):
         raise ValueError
     if len(numbers) < len(cells):
         return None
     if isinstance(derived, Sum):
         return int(sum(map(Fraction, numbers)))
-    above, below = (0.0 if abs(one) < 1e-100 else one for one in numbers)
+    above, below = (0.0 if abs(number) < 1e-100 else number for number in numbers)
     return None if below == 0 else float(Fraction(above) / Fraction(below))  # Python rounds a fraction to the nearest
 
 

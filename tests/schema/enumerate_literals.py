@@ -45,12 +45,12 @@ def _holds(literal: Literal, attribute: Attribute, bin: int | str) -> bool:
 
 def literals(name: str, attribute: Attribute, *, negations: bool) -> tuple[Literal, ...]:
     """All literals of an attribute, but for those true on no bin, on all, or on the same bins as an earlier one."""
-    found: dict[bytes, Literal] = {}
+    result: dict[bytes, Literal] = {}
     for literal in _proposed(name, attribute):
         true = truth(literal, attribute)
         if true.any() and not true.all() and (negations or literal.operator not in ("false", "!=", "known")):
-            found.setdefault(true.tobytes(), literal)
-    return tuple(found.values())
+            result.setdefault(true.tobytes(), literal)
+    return tuple(result.values())
 
 
 def _proposed(name: str, attribute: Attribute) -> list[Literal]:
@@ -75,8 +75,8 @@ def _comparisons(cuts: tuple[float, ...]) -> list[tuple]:
 def _along(values: tuple[str | int, ...]) -> list[tuple]:
     """Comparisons with all values but the last, and each value by itself before intervals."""
     own = _comparisons(values[:-1])
-    single = [one for one in own if one[0] != "between"]
-    return [*single, *(("=", value) for value in values), *(one for one in own if one[0] == "between")]
+    single = [item for item in own if item[0] != "between"]
+    return [*single, *(("=", value) for value in values), *(item for item in own if item[0] == "between")]
 
 
 def complement(literal: Literal, attribute: Attribute) -> Literal | None:

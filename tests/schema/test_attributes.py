@@ -291,6 +291,6 @@ def test_declared_words_replace_true_and_false():
 @given(st.lists(attributes, min_size=2, max_size=12), st.booleans())
 def test_attributes_of_equal_form_have_equivalent_literals(found, negations):
     truths = {}
-    for one in found:
-        own = [one.truth(literal).tolist() for literal in one.literals("x", negations=negations)]
-        assert truths.setdefault(one.form, own) == own
+    for item in found:
+        own = [item.truth(literal).tolist() for literal in item.literals("x", negations=negations)]
+        assert truths.setdefault(item.form, own) == own

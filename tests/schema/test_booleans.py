@@ -25,8 +25,8 @@ from hedgerow.schema.booleans import advise, all_boolean, boolean_schema, defaul
     ],
 )
 def test_the_type_of_the_labels_chooses_the_classes(labels, classes):
-    found = boolean_schema(["a"], labels).classes
-    assert (found, [type(value) for value in found]) == (classes, [type(value) for value in classes])
+    result = boolean_schema(["a"], labels).classes
+    assert (result, [type(value) for value in result]) == (classes, [type(value) for value in classes])
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_the_advice_names_the_column_and_three_ways_to_a_schema():
 
 @pytest.mark.parametrize(("are_boolean", "classes"), [(True, (False, True)), (False, (0, 1))])
 def test_undeclared_classes_have_the_type_of_their_column(are_boolean, classes):
-    found = default_classes(are_boolean)
-    assert (found, [type(value) for value in found]) == (classes, [type(value) for value in classes])
+    result = default_classes(are_boolean)
+    assert (result, [type(value) for value in result]) == (classes, [type(value) for value in classes])
 
 
 def test_the_label_is_not_an_attribute():

@@ -19,18 +19,18 @@ bounds = st.lists(
 
 def walked(low, high, number, unit):
     """The days between the bounds after which another period begins."""
-    found, day = [], low
+    result, day = [], low
     while day < high:
         after = day + ONE_DAY
         if unit == "day":
             ends = (after - low).days % number == 0
         else:
-            months = [one.year * 12 + one.month - 1 for one in (day, after)]
+            months = [item.year * 12 + item.month - 1 for item in (day, after)]
             each = number * (12 if unit == "year" else 1)
             ends = months[0] // each != months[1] // each
-        found += [str(day)] if ends else []
+        result += [str(day)] if ends else []
         day = after
-    return found
+    return result
 
 
 @given(bounds, st.integers(1, 40), st.sampled_from(["day", "month", "year"]))

@@ -47,10 +47,10 @@ def test_candidates_are_all_conjunctions_over_different_attributes(schema, max_l
     expected = enumerate_antecedents(schema, max_literals, negations=negations)
     assert count_candidates(schema, max_literals, negations=negations) == len(expected)
     if expected:
-        found = list(Candidates.of(schema, max_literals, negations=negations))
-        assert len(found) == len(expected)
-        assert set(found) == set(expected)
-        assert [len(antecedent) for antecedent in found] == sorted(len(antecedent) for antecedent in found)
+        result = list(Candidates.of(schema, max_literals, negations=negations))
+        assert len(result) == len(expected)
+        assert set(result) == set(expected)
+        assert [len(antecedent) for antecedent in result] == sorted(len(antecedent) for antecedent in result)
 
 
 def test_more_literals_than_attributes_are_as_many_as_attributes():
@@ -67,21 +67,21 @@ def test_an_index_beyond_the_candidates_is_an_error(index):
 def test_implications_of_candidates_match_all_combinations_of_bins(schema, size, negations, data):
     if not count_candidates(schema, 1, negations=negations):
         return
-    found = Candidates.of(schema, size, negations=negations)
+    result = Candidates.of(schema, size, negations=negations)
     worlds = [dict(zip(schema, bins, strict=True)) for bins in product(*(range(len(schema[n].bins)) for n in schema))]
     catches = np.array(
-        [[all(schema[x.attribute].truth(x)[world[x.attribute]] for x in rule) for world in worlds] for rule in found]
+        [[all(schema[x.attribute].truth(x)[world[x.attribute]] for x in rule) for world in worlds] for rule in result]
     )
-    index = data.draw(st.integers(0, len(found) - 1))
-    assert found.implying(index).tolist() == [not (row & ~catches[index]).any() for row in catches]
+    index = data.draw(st.integers(0, len(result) - 1))
+    assert result.implying(index).tolist() == [not (row & ~catches[index]).any() for row in catches]
 
 
 @given(schemas)
 def test_truth_has_each_attributes_bins_side_by_side(schema):
     if not count_candidates(schema, 1):
         return
-    found = Candidates.of(schema, 1)
-    for literal, row in zip(found.literals, found.truth, strict=True):
+    result = Candidates.of(schema, 1)
+    for literal, row in zip(result.literals, result.truth, strict=True):
         bins = iter(row)
         for name in schema:
             own = [next(bins) for _ in schema[name].bins]
@@ -131,24 +131,24 @@ def test_equal_schemas_give_equal_candidates_whatever_table_they_meet():
 def test_implications_are_those_of_all_combinations_of_bins(schema, size, negations):
     if not count_candidates(schema, 1, negations=negations):
         return
-    found = Candidates.of(schema, size, negations=negations)
+    result = Candidates.of(schema, size, negations=negations)
     worlds = [dict(zip(schema, bins, strict=True)) for bins in product(*(range(len(schema[n].bins)) for n in schema))]
     catches = np.array(
-        [[all(schema[x.attribute].truth(x)[world[x.attribute]] for x in rule) for world in worlds] for rule in found]
+        [[all(schema[x.attribute].truth(x)[world[x.attribute]] for x in rule) for world in worlds] for rule in result]
     )
-    expected = [[not (one & ~other).any() for other in catches] for one in catches]
-    assert found.implications.tolist() == expected
-    assert found.implications.diagonal().all()
-    for index in range(len(found)):
-        assert found.implications[:, index].tolist() == found.implying(index).tolist()
+    expected = [[not (catch & ~other).any() for other in catches] for catch in catches]
+    assert result.implications.tolist() == expected
+    assert result.implications.diagonal().all()
+    for index in range(len(result)):
+        assert result.implications[:, index].tolist() == result.implying(index).tolist()
 
 
 @given(schemas)
 def test_the_own_bins_of_a_literal_are_those_of_its_attribute(schema):
     if not count_candidates(schema, 1):
         return
-    found = Candidates.of(schema, 1)
-    for literal, row in zip(found.literals, found.own_bins, strict=True):
+    result = Candidates.of(schema, 1)
+    for literal, row in zip(result.literals, result.own_bins, strict=True):
         bins = iter(row)
         for name in schema:
             assert [next(bins) for _ in schema[name].bins] == [name == literal.attribute] * len(schema[name].bins)
@@ -161,10 +161,10 @@ def test_no_candidate_is_about_a_bin_that_no_row_of_the_domain_is_in(no_guarante
     words = {"sex": Categorical(("F", "M"), outside="bin"), "hue": Categorical(("r", "g", "b"), outside="bin")}
     declared = {"sex": Categorical(("F", "M")), "hue": Categorical(("r", "g", "b"))}
     taken, without = Schema(words, no_guarantee=no_guarantee_reason), Schema(declared)
-    found = Candidates.of(taken, 2, negations=negations)
-    assert found.literals == Candidates.of(without, 2, negations=negations).literals
-    assert len(found) == count_candidates(taken, 2, negations=negations) == len(list(found))
-    assert found.truth.shape == (len(found.literals), 7)
+    result = Candidates.of(taken, 2, negations=negations)
+    assert result.literals == Candidates.of(without, 2, negations=negations).literals
+    assert len(result) == count_candidates(taken, 2, negations=negations) == len(list(result))
+    assert result.truth.shape == (len(result.literals), 7)
     kept = Candidates.of(Schema(words, no_guarantee="seeded"), 1, negations=negations)
     assert {"outside"} <= {literal.operator for literal in kept.literals}
 

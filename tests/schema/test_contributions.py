@@ -27,9 +27,9 @@ def kept(whose, most, key=KEY):
 
 @given(st.lists(st.integers(0, 5), max_size=30), st.integers(1, 4))
 def test_of_each_unit_as_many_rows_as_it_has_or_may_have(whose, most):
-    found = kept(np.array(whose, dtype=np.int64), most)
+    result = kept(np.array(whose, dtype=np.int64), most)
     expected = {who: min(n, most) for who, n in Counter(whose).items()}
-    assert Counter(np.array(whose)[found].tolist()) == expected
+    assert Counter(np.array(whose)[result].tolist()) == expected
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=20), st.integers(1, 6), st.integers(1, 3), st.randoms())
@@ -38,17 +38,17 @@ def test_the_rows_of_another_unit_do_not_change_the_choice(whose, more, most, ra
     places = sorted(random.sample(range(len(whose) + more), len(whose)))
     mixed = np.full(len(whose) + more, "zoe", dtype=object)
     mixed[places] = whose
-    one, other = kept(np.array(whose, dtype=object), most), kept(mixed, most)
-    assert other[places].tolist() == one.tolist()
-    assert other.sum() - one.sum() == min(more, most)
+    item, other = kept(np.array(whose, dtype=object), most), kept(mixed, most)
+    assert other[places].tolist() == item.tolist()
+    assert other.sum() - item.sum() == min(more, most)
 
 
 @pytest.mark.statistics
 def test_every_choice_of_rows_is_as_likely():
     """Two of four rows: six choices; false alarms one in a million."""
-    found = Counter(tuple(np.flatnonzero(kept([7] * 4, 2, n.to_bytes(4, "big")))) for n in range(3000))
-    assert set(found) == set(combinations(range(4), 2))
-    assert chisquare(list(found.values())).pvalue > 1e-6
+    result = Counter(tuple(np.flatnonzero(kept([7] * 4, 2, n.to_bytes(4, "big")))) for n in range(3000))
+    assert set(result) == set(combinations(range(4), 2))
+    assert chisquare(list(result.values())).pvalue > 1e-6
 
 
 @pytest.mark.statistics
@@ -114,9 +114,9 @@ def test_a_row_without_a_unit_is_refused(whose):
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_any_frame_keeps_the_same_rows(make):
     table = Table.of(make({"who": ["a", "b", "a", "a"], "n": [1, 2, 3, 4]}))
-    found = counted_rows(table, Unit("who", 2), KEY)
+    result = counted_rows(table, Unit("who", 2), KEY)
     expected = np.array([1, 2, 3, 4])[kept(["a", "b", "a", "a"], 2)]
-    assert found.column("n", 0).numbers().tolist() == expected.tolist()
+    assert result.column("n", 0).numbers().tolist() == expected.tolist()
     assert counted_rows(table, None, KEY) is table
 
 

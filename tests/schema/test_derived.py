@@ -45,8 +45,8 @@ def test_age_is_counted_in_birthdays_on_each_day_of_four_years():
     for until in pd.date_range("2004-02-20", "2005-03-02", freq="5D").strftime("%Y-%m-%d"):
         derived = YearsSince("birth", until)
         declared = Schema({"age": Integer(-10, 10, tuple(range(-10, 10)), derived=derived)})
-        found = declared.column(Table.of(pd.DataFrame({"birth": days})), "age").values
-        assert found.tolist() == [value(derived, {"birth": day}) for day in days]
+        result = declared.column(Table.of(pd.DataFrame({"birth": days})), "age").values
+        assert result.tolist() == [value(derived, {"birth": day}) for day in days]
 
 
 def test_a_derived_value_depends_on_its_own_row_alone():
@@ -103,8 +103,8 @@ def test_a_table_needs_the_source_columns_and_not_the_derived_column():
 def test_a_fit_names_absent_columns_and_counts_refused_cells():
     declared = Schema({"age": Integer(0, 110, derived=AGE)})
     frame = pd.DataFrame({"birth": ["1990-01-01", None, "x", "2030-01-01"], "other": 1})
-    (found,) = fit_of(Table.of(frame), declared).columns
-    assert (found.name, found.missing, found.outside, found.unread, found.refused) == ("age", 1, 1, 1, 3)
+    (result,) = fit_of(Table.of(frame), declared).columns
+    assert (result.name, result.missing, result.outside, result.unread, result.refused) == ("age", 1, 1, 1, 3)
     (absent,) = fit_of(Table.of(frame[["other"]]), declared).columns
     assert (absent.name, absent.is_absent) == ("birth", True)
     assert fit_of(Table.of(frame), declared).unused == ("other",)
@@ -114,12 +114,12 @@ def test_a_schema_with_derived_attributes_is_read_as_it_is_written(tmp_path):
     declared = schema(np.random.default_rng(1))
     for name in ("s.yaml", "s.json"):
         declared.save(tmp_path / name)
-        found = Schema.load(tmp_path / name)
-        assert found == declared
-        assert found.digest == declared.digest
+        result = Schema.load(tmp_path / name)
+        assert result == declared
+        assert result.digest == declared.digest
     assert copy.deepcopy(declared) == declared
     assert pickle.loads(pickle.dumps(declared)).digest == declared.digest
-    assert hash(declared["group"]) == hash(found["group"])
+    assert hash(declared["group"]) == hash(result["group"])
 
 
 def test_a_schema_without_derived_attributes_keeps_its_digest():

@@ -28,18 +28,18 @@ def accepted(attribute, values, place):
 
 @given(attributes, texts.map(lambda words: pd.Series(words, dtype="object")) | numbers.map(pd.Series))
 def test_rows_that_are_refused_are_those_that_encode_refuses(attribute, values):
-    (found,) = fit_of(Table.of(pd.DataFrame({"c": values})), Schema({"c": attribute})).columns
+    (result,) = fit_of(Table.of(pd.DataFrame({"c": values})), Schema({"c": attribute})).columns
     refused = [place for place in range(len(values)) if not accepted(attribute, values, place)]
-    assert (found.refused, found.rows) == (len(refused), tuple(refused[:5]))
-    assert found.fits == (not refused)
+    assert (result.refused, result.rows) == (len(refused), tuple(refused[:5]))
+    assert result.fits == (not refused)
 
 
 @given(attributes, texts)
 def test_missing_and_outside_values_are_counted_under_every_policy(attribute, values):
     frame = pd.DataFrame({"c": pd.Series(values, dtype="object")})
-    (found,) = fit_of(Table.of(frame), Schema({"c": attribute})).columns
+    (result,) = fit_of(Table.of(frame), Schema({"c": attribute})).columns
     read = [reading_of(attribute, value) for value in values]
-    assert (found.missing, found.outside + found.unread) == (read.count("missing"), read.count("outside"))
+    assert (result.missing, result.outside + result.unread) == (read.count("missing"), read.count("outside"))
 
 
 def reading_of(attribute, value):
@@ -66,9 +66,10 @@ ROWS = pd.DataFrame(
 
 
 def test_a_report_has_all_columns_with_counts_and_rows():
-    found = fit_of(Table.of(ROWS), SCHEMA)
+    result = fit_of(Table.of(ROWS), SCHEMA)
     told = [
-        (one.name, one.kind, one.missing, one.outside, one.unread, one.refused, one.is_absent) for one in found.columns
+        (item.name, item.kind, item.missing, item.outside, item.unread, item.refused, item.is_absent)
+        for item in result.columns
     ]
     assert told == [
         ("age", "integer", 1, 1, 1, 3, False),
@@ -77,9 +78,9 @@ def test_a_report_has_all_columns_with_counts_and_rows():
         ("on", "boolean", 0, 0, 0, 0, False),
         ("ill", "label", 1, 1, 0, 2, False),
     ]
-    assert [one.rows for one in found.faults] == [(1, 2, 3), (), (2, 3)]
-    assert (found.unused, found.problems, found.is_accepted, found.n_rows) == (("id",), (), False, 7)
-    assert found.to_dict()["columns"][0]["rows"] == [1, 2, 3]
+    assert [item.rows for item in result.faults] == [(1, 2, 3), (), (2, 3)]
+    assert (result.unused, result.problems, result.is_accepted, result.n_rows) == (("id",), (), False, 7)
+    assert result.to_dict()["columns"][0]["rows"] == [1, 2, 3]
 
 
 def test_a_report_is_printed_as_a_table():
@@ -100,26 +101,26 @@ def test_a_report_is_printed_as_a_table():
 def test_a_column_of_booleans_is_not_a_number():
     table = Table.of(pd.DataFrame({"n": [True, False], "c": [True, False]}))
     schema = Schema({"n": Integer(0, 1), "c": Categorical(("a",), missing="bin")})
-    assert [(one.unread, one.refused) for one in fit_of(table, schema).columns] == [(2, 2), (2, 2)]
+    assert [(column.unread, column.refused) for column in fit_of(table, schema).columns] == [(2, 2), (2, 2)]
 
 
 def test_an_array_goes_by_position_and_a_table_may_be_empty():
-    found = fit_of(Table.of(np.array([[1.0, 0.0], [2.0, np.nan]])), Schema({"n": Integer(0, 1), "b": Boolean()}))
-    assert [(one.outside, one.missing) for one in found.columns] == [(1, 0), (0, 1)]
-    assert found.unused == ()
+    result = fit_of(Table.of(np.array([[1.0, 0.0], [2.0, np.nan]])), Schema({"n": Integer(0, 1), "b": Boolean()}))
+    assert [(column.outside, column.missing) for column in result.columns] == [(1, 0), (0, 1)]
+    assert result.unused == ()
     assert fit_of(Table.of(ROWS[:0]), SCHEMA).n_rows == 0
 
 
 @pytest.mark.parametrize(("label", "count"), [(Label("ill", ("no", "yes")), 0), (None, 1)])
 def test_a_schema_that_no_learner_takes_is_not_accepted(label, count):
     rows = pd.DataFrame({"on": [True], "ill": ["no"]})
-    found = fit_of(Table.of(rows), Schema({"on": Boolean()}, label))
-    assert (len(found.problems), found.is_accepted, found.faults) == (count, count == 0, ())
+    result = fit_of(Table.of(rows), Schema({"on": Boolean()}, label))
+    assert (len(result.problems), result.is_accepted, result.faults) == (count, count == 0, ())
 
 
 def test_columns_of_which_nearly_all_values_are_clipped_are_named():
     schema = Schema({"a": Integer(0, 9, outside="clip"), "b": Integer(0, 9, outside="clip"), "c": Integer(0, 9)})
     rows = pd.DataFrame({"a": [50] * 19 + [5], "b": [50] * 9 + [5] * 11, "c": [50] * 20})
-    found = fit_of(Table.of(rows), schema)
-    assert (found.mostly_outside, found.to_dict()["mostly_outside"]) == (("a",), ["a"])
+    result = fit_of(Table.of(rows), schema)
+    assert (result.mostly_outside, result.to_dict()["mostly_outside"]) == (("a",), ["a"])
     assert fit_of(Table.of(rows[:0]), schema).mostly_outside == ()

@@ -102,8 +102,8 @@ def test_fewer_than_two_bins_are_an_error():
     ],
 )
 def test_classes_are_the_labels_that_occur_in_order(labels, classes):
-    found = public_classes(column_of(labels, "y"))
-    assert (found, [type(value) for value in found]) == (classes, [type(value) for value in classes])
+    result = public_classes(column_of(labels, "y"))
+    assert (result, [type(value) for value in result]) == (classes, [type(value) for value in classes])
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_classes_are_the_labels_that_occur_in_order(labels, classes):
     ],
 )
 def test_a_text_column_is_typed_only_if_all_its_values_can_be(text, typed):
-    found = typed_table(pa.table({"a": pa.array(text, pa.string())}))["a"].to_pylist()
-    assert (found, [type(value) for value in found]) == (typed, [type(value) for value in typed])
+    result = typed_table(pa.table({"a": pa.array(text, pa.string())}))["a"].to_pylist()
+    assert (result, [type(value) for value in result]) == (typed, [type(value) for value in typed])
 
 
 def test_dates_end_with_the_calendar():
@@ -147,8 +147,8 @@ def test_a_decimal_comma_types_columns_and_makes_points_an_error():
         pa.table({"a": ["1,5", "2", ""], "b": ["1,5", "x", "1.5"], "c": ["1", "2", "3"]}),
         TextFormat(decimal=","),
     )
-    found = typed_table(made, text_format=comma).to_pydict()
-    assert found == {"a": [1.5, 2.0, None], "b": ["1,5", "x", "1.5"], "c": [1.0, 2.0, 3.0]}
+    result = typed_table(made, text_format=comma).to_pydict()
+    assert result == {"a": [1.5, 2.0, None], "b": ["1,5", "x", "1.5"], "c": [1.0, 2.0, 3.0]}
     with pytest.raises(DomainError, match="column 'a': some numbers have a decimal point"):
         typed_table(pa.table({"a": ["1.234", "2"]}), text_format=comma)
 

@@ -71,14 +71,14 @@ finite = st.floats(-8e307, 8e307) | st.floats(-3, 3).map(lambda x: round(x, 2)) 
 @pytest.mark.parametrize(("bounds", "cuts"), WHOLE.items(), ids=map(str, WHOLE))
 @pytest.mark.claim("follow from the bounds (`default_cuts`), at no charge")
 def test_a_grid_of_whole_numbers_matches_a_hand_calculation(bounds, cuts):
-    found = default_cuts(*bounds, whole=True)
-    assert (found, {*map(type, found)}) == (tuple(cuts), {int})
+    result = default_cuts(*bounds, whole=True)
+    assert (result, {*map(type, result)}) == (tuple(cuts), {int})
 
 
 @pytest.mark.parametrize(("bounds", "cuts"), REAL.items(), ids=map(str, REAL))
 def test_a_grid_of_real_numbers_matches_a_hand_calculation_exactly(bounds, cuts):
-    found = default_cuts(*bounds, whole=False)
-    assert (found, {*map(type, found)}) == (tuple(map(float, cuts.split())), {float})
+    result = default_cuts(*bounds, whole=False)
+    assert (result, {*map(type, result)}) == (tuple(map(float, cuts.split())), {float})
 
 
 @pytest.mark.parametrize(("bounds", "cuts"), REAL_OF_VERSION_1.items(), ids=map(str, REAL_OF_VERSION_1))

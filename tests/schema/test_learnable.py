@@ -17,13 +17,13 @@ SCHEMAS = [
 
 @pytest.mark.parametrize(("schema", "places"), SCHEMAS)
 def test_all_problems_are_listed_and_a_fit_raises_the_first(schema, places):
-    found = learning_problems(schema)
-    assert [problem.attribute for problem in found] == places
+    result = learning_problems(schema)
+    assert [problem.attribute for problem in result] == places
     rows = pd.DataFrame({name: [0, 1] for name in schema})
     fit = hr.PrivateTreeClassifier(epsilon=1, schema=schema).fit
-    if not found:
+    if not result:
         fit(rows, pd.Series([0, 1], name="y"))
         return
     with pytest.raises(SchemaError) as error:
         fit(rows, pd.Series([0, 1], name="y"))
-    assert str(error.value) == str(found[0])
+    assert str(error.value) == str(result[0])

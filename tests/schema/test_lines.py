@@ -80,13 +80,13 @@ def test_all_faults_of_a_file_are_reported_with_their_lines(tmp_path, name):
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(SchemaError) as error:
         Schema.load(tmp_path / name)
-    found = [(fault.line, fault.attribute, fault.key) for fault in error.value.faults]
+    result = [(fault.line, fault.attribute, fault.key) for fault in error.value.faults]
     if name == "s.json":
-        assert found == [(4, "ill", "classes"), (13, "age", "lowest"), (12, "age", "high")]
+        assert result == [(4, "ill", "classes"), (13, "age", "lowest"), (12, "age", "high")]
         return
     expected = [("ill", "classes", 4), ("age", "lowest", 10), ("age", "high", 9), ("s:x", "mising", 11)]
     expected += [("s:x", "values", 11), ("dose", "kind", 12)]
-    assert [(attribute, key, line) for line, attribute, key in found] == expected
+    assert [(attribute, key, line) for line, attribute, key in result] == expected
     assert str(error.value).startswith("6 faults: (1) line 4: attribute 'ill': key 'classes': ")
     assert "(4) line 11: attribute 's:x': key 'mising': unknown key" in str(error.value)
     assert "Did you mean 'missing'?" in str(error.value.faults[3])

@@ -35,10 +35,10 @@ TYPED = {
 def test_words_among_values_of_another_type_are_recognised(program, kind):
     words = OF_PROGRAMS[program]
     table = pa.table({"a": [*TYPED[kind], *words, ""]})
-    found = public_missing_words(table)
-    assert set(found["a"]) == set(words)
+    result = public_missing_words(table)
+    assert set(result["a"]) == set(words)
     if kind != "date of a format":
-        typed = typed_table(table, found)["a"]
+        typed = typed_table(table, result)["a"]
         assert not pa.types.is_large_string(typed.type)
         assert typed.null_count == len(words) + 1
 
@@ -79,9 +79,9 @@ def test_possible_missing_values_are_noted_with_their_option():
     texts = {"n": ["1", "2", "NA"], "sex": ["F", "M", "NA"], "y": ["0", "1", "."], "c": [*map(str, range(20)), "x'y"]}
     texts = {name: pa.array((values * 21)[:21]) for name, values in texts.items()} | {"age": [18, 40, -99] * 7}
     table = pa.table(texts)
-    found = public_missing_words(table)
-    assert found == {"n": ("NA",), "y": (".",)}
-    notes = public_notes(typed_table(table, found), found, "y")
+    result = public_missing_words(table)
+    assert result == {"n": ("NA",), "y": (".",)}
+    notes = public_notes(typed_table(table, result), result, "y")
     assert notes == (
         "n: NA is read as a missing value",
         "sex: NA is read as a category; if it means missing, add --missing=NA",
@@ -112,14 +112,14 @@ def test_a_check_proposes_missing_words_and_decimal_commas_that_occur():
         "dose": ["1,5", "2", "3"],
         "y": ["no", "None", "NA"],
     }
-    found = fit_of(Table.of(pa.table(columns)), schema)
+    result = fit_of(Table.of(pa.table(columns)), schema)
     words = {"age": ("NA", "."), "known": ("-",), "sex": ("null",), "ok": ("?",), "y": ("NA",)}
-    assert dict(found.missing_words) == words
-    assert found.number_marks == (("dose", ("`--decimal ,`",)),)
-    assert found.to_dict()["decimal_commas"] == ["dose"]
-    assert any("age contains NA, .; " in line and '["NA", "."]' in line for line in found.advice)
-    assert any("y contains NA; " in line and "remove these rows" in line for line in found.advice)
-    assert found.to_dict()["missing_words"] == {name: list(found) for name, found in words.items()}
+    assert dict(result.missing_words) == words
+    assert result.number_marks == (("dose", ("`--decimal ,`",)),)
+    assert result.to_dict()["decimal_commas"] == ["dose"]
+    assert any("age contains NA, .; " in line and '["NA", "."]' in line for line in result.advice)
+    assert any("y contains NA; " in line and "remove these rows" in line for line in result.advice)
+    assert result.to_dict()["missing_words"] == {name: list(result) for name, result in words.items()}
 
 
 def test_words_are_found_whatever_their_case_and_white_space():

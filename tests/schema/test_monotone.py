@@ -39,7 +39,7 @@ def rows(n=300, seed=0):
 def rises(card, name, known):
     """Return whether the points of an attribute's known bins rise, and whether they fall."""
     points = next((part.points for part in card.parts if part.attribute == name), ((0,),) * known)
-    steps = np.diff([one for (one,) in points[:known]])
+    steps = np.diff([item for (item,) in points[:known]])
     return bool((steps >= 0).all()), bool((steps <= 0).all())
 
 

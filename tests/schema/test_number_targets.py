@@ -159,8 +159,8 @@ def test_an_engine_refuses_what_memory_does(values, message, tmp_path):
 
 def test_a_fit_counts_values_that_are_clipped():
     schema = Schema({"a": Boolean()}, Number("y", 0, 32))
-    found = fit_of(Table.of(pd.DataFrame({"a": [True, False, True], "y": [1.0, 99.0, None]})), schema)
-    column = next(one for one in found.columns if one.name == "y")
+    result = fit_of(Table.of(pd.DataFrame({"a": [True, False, True], "y": [1.0, 99.0, None]})), schema)
+    column = next(item for item in result.columns if item.name == "y")
     assert (column.kind, column.missing, column.outside, column.refused) == ("number", 1, 1, 1)
 
 
@@ -178,11 +178,11 @@ def test_decimal_commas_of_the_target_are_read():
 
 
 def test_equal_schemas_have_equal_digests_whatever_the_sign_of_zero():
-    for one, other in (
+    for item, other in (
         (Number("y", -0.0, 1), Number("y", 0, 1)),
         (Number("y", -1, -0.0), Number("y", -1, 0)),
     ):
-        assert Schema({"a": Boolean()}, one).digest == Schema({"a": Boolean()}, other).digest
+        assert Schema({"a": Boolean()}, item).digest == Schema({"a": Boolean()}, other).digest
     real, same = Real(-0.0, 1, cuts=(0.5,)), Real(0, 1, cuts=(0.5,))
     assert Schema({"a": real}).digest == Schema({"a": same}).digest
     real, same = Real(-1, 1, cuts=(-0.0,)), Real(-1, 1, cuts=(0,))

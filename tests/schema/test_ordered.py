@@ -60,7 +60,7 @@ def test_a_literal_with_a_single_value_is_read():
 
 def test_neighbouring_values_with_equal_points_share_a_line():
     card = Scorecard(SCHEMA, (0,), (AttributePoints("stage", ((1,), (1,), (3,), (1,), (0,))),), 0.1, None, CARD)
-    assert [one.name for one in point_bins(card.parts[0], STAGE)] == ["I to II", "III", "IV", "missing"]
+    assert [bin_.name for bin_ in point_bins(card.parts[0], STAGE)] == ["I to II", "III", "IV", "missing"]
     assert "I to II" in str(card)
     assert "'I', 'II'" in card.to_sql("duckdb")
 

@@ -67,9 +67,9 @@ rows = st.lists(
 def test_another_row_changes_each_release_by_at_most_its_sensitivity(table, more):
     before, after = record(table)[0], record([*table, more[0]])[0]
     assert len(before) == len(after) == 2
-    for (mechanism, one), (_, other) in zip(before, after, strict=True):
-        assert mechanism.distance(one, other) <= mechanism.sensitivity == 1
-        assert len(one) == len(other) == mechanism.candidates + 1
+    for (mechanism, item), (_, other) in zip(before, after, strict=True):
+        assert mechanism.distance(item, other) <= mechanism.sensitivity == 1
+        assert len(item) == len(other) == mechanism.candidates + 1
 
 
 @given(rows)
@@ -78,7 +78,7 @@ def test_cut_points_are_released_of_values_after_the_policies(table):
     ages = [age for age, _, _ in table if age in (0, 7, 20)]  # -9 is missing; the others are outside, each a bin
     doses = [min(max(dose, 0), 2) for _, _, dose in table]
     candidates = [plan.number.cuts for plan in plan_cuts(ATTRIBUTES, Fraction(1), 3)]
-    assert [found.tolist() for _, found in seen] == [
+    assert [result.tolist() for _, result in seen] == [
         counted(among, values) for among, values in zip(candidates, (ages, doses), strict=True)
     ]
 
@@ -223,8 +223,8 @@ def test_numbers_with_custom_cut_points_are_not_learned_again():
         "none": Real(0, 1, ()),
         "no number": Boolean(),
     }
-    found = open_numbers(attributes, 2)
-    assert found == {name: attributes[name] for name in ("grid", "grid, declared", "none")}
+    result = open_numbers(attributes, 2)
+    assert result == {name: attributes[name] for name in ("grid", "grid, declared", "none")}
 
 
 def test_the_most_bins_are_drawn_from_few_candidates_and_merged():
@@ -236,6 +236,6 @@ def test_the_most_bins_are_drawn_from_few_candidates_and_merged():
 
 def test_a_seed_repeats_the_cut_points_and_voids_the_guarantee():
     frame, declared = pd.DataFrame({"age": np.arange(10)}), Schema({"age": Integer(0, 90)})
-    one, other = (Schema.learn(frame, declared, epsilon=1, random_state=5) for _ in range(2))
-    assert one == other
-    assert [charge.no_guarantee_reason for charge in one.charges] == ["seeded noise"]
+    item, other = (Schema.learn(frame, declared, epsilon=1, random_state=5) for _ in range(2))
+    assert item == other
+    assert [charge.no_guarantee_reason for charge in item.charges] == ["seeded noise"]

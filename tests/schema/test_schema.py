@@ -45,11 +45,11 @@ def test_different_schemas_have_different_digests(pair):
 
 
 def test_digests_do_not_depend_on_how_a_schema_was_written():
-    one = Schema({"x": Real(0, 1, (0.5,)), "y": Categorical(("a", "b"))}, Label("z", (1, 0)))
+    item = Schema({"x": Real(0, 1, (0.5,)), "y": Categorical(("a", "b"))}, Label("z", (1, 0)))
     other = Schema(
         (("x", Real(0.0, np.float64(1), [0.5], missing="error")), ("y", Categorical(["a", "b"]))), Label("z", [0, 1])
     )
-    assert (one, one.digest, hash(one)) == (other, other.digest, hash(other))
+    assert (item, item.digest, hash(item)) == (other, other.digest, hash(other))
 
 
 @pytest.mark.parametrize(
@@ -263,8 +263,8 @@ def test_a_frame_encodes_by_name_and_an_array_by_position():
     expected = {name: [bin_of(schema[name], value) for value in rows[name]] for name in schema}
     array = np.column_stack([rows["a"], rows["n"]])
     for table in (pd.DataFrame(rows), pl.DataFrame(rows), array):
-        found = schema.encode(Table.of(table))
-        assert {name: bins.tolist() for name, bins in found.items()} == expected
+        result = schema.encode(Table.of(table))
+        assert {name: bins.tolist() for name, bins in result.items()} == expected
         assert schema.encode(Table.of(table), ["n"])["n"].tolist() == expected["n"]
 
 

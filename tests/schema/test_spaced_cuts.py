@@ -32,10 +32,10 @@ def test_cut_points_of_real_numbers_are_equal_steps_to_the_last_digit(low, width
 @given(st.floats(1e-6, 1e6), st.floats(1.5, 1e9), numbers)
 @example(539760.0, 2.0, 24)  # two digits would round the last one beyond the bound
 def test_cut_points_by_ratio_are_near_equal_ratios(low, ratio, n):
-    found = spaced_cuts(low, low * ratio, f"log {n}", whole=False)
+    result = spaced_cuts(low, low * ratio, f"log {n}", whole=False)
     expected = [low * (low * ratio / low) ** (i / (n + 1)) for i in range(1, n + 1)]
-    assert len(found) == n
-    assert all(math.isclose(cut, exact, rel_tol=0.05) for cut, exact in zip(found, expected, strict=True))
+    assert len(result) == n
+    assert all(math.isclose(cut, exact, rel_tol=0.05) for cut, exact in zip(result, expected, strict=True))
 
 
 @pytest.mark.parametrize(

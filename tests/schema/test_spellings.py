@@ -161,44 +161,44 @@ def test_models_learn_from_every_spelling_and_predict_classes(schema, rows):
 def test_evaluation_and_audits_read_labels_in_every_spelling(schema, rows):
     model = hr.PrivateTreeClassifier(epsilon=50, schema=schema, random_state=0)
     model.fit(rows.drop(columns="ill"), rows["ill"])
-    found = []
+    result = []
     for frame in (rows, plain(rows)):
         X, y = frame.drop(columns="ill"), frame["ill"]
         overfit = hr.audit.overfit(model.tree_, (X[:200], y[:200]), (X[200:], y[200:]))
         measured = hr.evaluate(model.tree_, X, y, epsilon=1000, random_state=0)
-        found.append((overfit, str(measured)))
-    assert found[0] == found[1]
+        result.append((overfit, str(measured)))
+    assert result[0] == result[1]
 
 
 def test_usual_spellings_that_occur_are_proposed_and_their_line_fits():
     schema = Schema({"sex": Categorical(("f", "m"))}, Label("ill", ("no", "yes")))
     table = pa.table({"sex": ["f", "F", "m", "M"], "ill": ["no", "Ja", "nein", "SECRET"]})
-    found = fit_of(Table.of(table), schema)
-    assert found.spellings == (("sex", (("f", ("F",)), ("m", ("M",)))), ("ill", (("no", ("nein",)), ("yes", ("Ja",)))))
-    assert found.to_dict()["spellings"]["ill"] == [
+    result = fit_of(Table.of(table), schema)
+    assert result.spellings == (("sex", (("f", ("F",)), ("m", ("M",)))), ("ill", (("no", ("nein",)), ("yes", ("Ja",)))))
+    assert result.to_dict()["spellings"]["ill"] == [
         {"value": "no", "spellings": ["nein"]},
         {"value": "yes", "spellings": ["Ja"]},
     ]
-    assert found.advice == (
+    assert result.advice == (
         'sex contains other spellings of its values; if they mean the same, write: values: {"f": ["F"], "m": ["M"]}',
         "ill contains other spellings of its values; if they mean the same, write: "
         'classes: {"no": ["nein"], "yes": ["Ja"]}',
     )
-    assert "SECRET" not in str(found.to_dict())
+    assert "SECRET" not in str(result.to_dict())
 
 
 @pytest.mark.parametrize("classes", [(0, 1), (False, True), ("0", "1"), {"no": ["N"], "yes": []}])
 def test_a_proposed_line_keeps_the_type_of_classes(tmp_path, classes):
     label = Label("ill", classes)
     words = ["Nein", "ja", "YES", *(str(value) for value in label.classes)]
-    found = fit_of(Table.of(pa.table({"a": ["x"] * 5, "ill": words})), Schema({"a": Categorical(("x",))}, label))
-    line = found.advice[0].partition("write: ")[2]
+    result = fit_of(Table.of(pa.table({"a": ["x"] * 5, "ill": words})), Schema({"a": Categorical(("x",))}, label))
+    line = result.advice[0].partition("write: ")[2]
     attributes = "attributes: {a: {kind: categorical, values: [x]}}"
     (tmp_path / "s.yaml").write_text(f"label: {{name: ill, {line}}}\n{attributes}\n")
     proposed = Schema.load(tmp_path / "s.yaml").label
     assert [type(value) for value in proposed.classes] == [type(value) for value in label.classes]
     assert proposed.codes(column(*words)).tolist() == [0, 1, 1, 0, 1]
-    before, after = (dict(one.spellings(is_text=True)) for one in (label, proposed))
+    before, after = (dict(item.spellings(is_text=True)) for item in (label, proposed))
     assert before.items() <= after.items()
 
 

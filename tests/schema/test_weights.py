@@ -77,8 +77,8 @@ def test_an_invalid_weight_in_a_file_is_an_error_that_names_the_key(weight, erro
 
 def test_how_a_table_fits_it():
     table = pd.DataFrame({"a": [True] * 4, "y": ["no"] * 4, "w": ["1", "", "11", "much"]})
-    found = fit_of(Table.of(table), SCHEMA).columns[-1]
-    assert (found.name, found.kind, found.missing, found.outside, found.unread, found.refused) == (
+    result = fit_of(Table.of(table), SCHEMA).columns[-1]
+    assert (result.name, result.kind, result.missing, result.outside, result.unread, result.refused) == (
         *("w", "weight", 1, 1, 1),
         2,
     )

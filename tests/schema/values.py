@@ -80,21 +80,21 @@ def reading(attribute, value):
     """What one value is to a person: a value of the domain, "missing", "outside" or, where that is one, "error"."""
     value = value.strip() if isinstance(value, str) else value
     if value in (None, "") or value != value or any(is_token(value, token) for token in attribute.missing_values):
-        found = "missing"
+        result = "missing"
     elif isinstance(attribute, Boolean) and attribute.true_values:
         word = str(value).lower() if isinstance(value, bool) else value_text(value)
-        found = next((truth for truth, words in by_truth(attribute) if word in map(str, words)), "outside")
+        result = next((truth for truth, words in by_truth(attribute) if word in map(str, words)), "outside")
     elif isinstance(attribute, Boolean):
         words = {"true": True, "1": True, "false": False, "0": False}
-        found = words.get(value_text(value).lower(), "outside")
+        result = words.get(value_text(value).lower(), "outside")
     elif isinstance(attribute, Categorical):
         groups = attribute.other_spellings or ((),) * len(attribute.values)
         pairs = zip(attribute.values, groups, strict=True)
         words = {str(word): str(own) for own, group in pairs for word in (own, *group)}
-        found = words.get(value_text(value), "outside")
+        result = words.get(value_text(value), "outside")
     else:
-        found = number(attribute, value)
-    return "error" if found in ("missing", "outside") and getattr(attribute, found) == "error" else found
+        result = number(attribute, value)
+    return "error" if result in ("missing", "outside") and getattr(attribute, result) == "error" else result
 
 
 def by_truth(attribute):
@@ -125,36 +125,36 @@ def number(attribute, value):
 
 def bin_of(attribute, value):
     """The number of a value's bin, one value at a time; None where it is an error."""
-    found = reading(attribute, value)
-    if found == "error":
+    result = reading(attribute, value)
+    if result == "error":
         return None
-    if found == "missing":
+    if result == "missing":
         return len(attribute.bins) - 1 - (attribute.outside == "bin")
-    if found == "outside":
+    if result == "outside":
         return len(attribute.bins) - 1
     if isinstance(attribute, Boolean):
-        return int(found)
+        return int(result)
     if isinstance(attribute, Categorical):
-        return [str(value) for value in attribute.values].index(found)
-    return sum(found > cut for cut in attribute.cuts)
+        return [str(value) for value in attribute.values].index(result)
+    return sum(result > cut for cut in attribute.cuts)
 
 
 def holds(attribute, literal, value):
     """Whether a value satisfies a literal, one value at a time, by the literal's own docstring."""
-    found, operands = reading(attribute, value), literal.operands
-    if found in ("missing", "outside"):
-        return literal.operator in {"missing": ("missing",), "outside": ("outside", "!=", "known")}[found]
+    result, operands = reading(attribute, value), literal.operands
+    if result in ("missing", "outside"):
+        return literal.operator in {"missing": ("missing",), "outside": ("outside", "!=", "known")}[result]
     if isinstance(attribute, Ordered):  # of values, their places are compared
         words = [str(value) for value in attribute.values]
-        found, operands = words.index(found), [words.index(str(operand)) for operand in operands]
+        result, operands = words.index(result), [words.index(str(operand)) for operand in operands]
     return {
-        "true": lambda: found is True,
-        "false": lambda: found is False,
-        "=": lambda: str(found) == str(operands[0]),
-        "!=": lambda: str(found) != str(operands[0]),
-        "<=": lambda: found <= operands[0],
-        ">": lambda: found > operands[0],
-        "between": lambda: operands[0] < found <= operands[1],
+        "true": lambda: result is True,
+        "false": lambda: result is False,
+        "=": lambda: str(result) == str(operands[0]),
+        "!=": lambda: str(result) != str(operands[0]),
+        "<=": lambda: result <= operands[0],
+        ">": lambda: result > operands[0],
+        "between": lambda: operands[0] < result <= operands[1],
         "known": lambda: True,
     }.get(literal.operator, lambda: False)()
 

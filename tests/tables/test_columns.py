@@ -101,7 +101,7 @@ def test_a_column_without_a_type_is_text_whether_it_has_a_row_or_not(n):
 def test_a_time_is_its_day_however_far(unit, ticks):
     column = Column.from_arrow(pa.array(ticks, pa.int64()).view(pa.timestamp(unit)), "c")
     of_day = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
-    days = [None if one is None else max(-(2**31), min(2**31 - 1, one // of_day)) for one in ticks]
+    days = [None if tick is None else max(-(2**31), min(2**31 - 1, tick // of_day)) for tick in ticks]
     assert read(column) == days
     assert column.holds_dates
 
@@ -109,8 +109,8 @@ def test_a_time_is_its_day_however_far(unit, ticks):
 @given(st.lists(st.none() | st.integers(1 - 2**63, 2**63 - 1), max_size=5))
 @example([(2**32 + 3650), -(2**40), 2**63 - 1, None])
 def test_a_day_of_numpy_is_itself_however_far(days):
-    column = Column.from_numpy(np.array([np.datetime64(one, "D") for one in days], dtype="datetime64[D]"), "c")
-    assert read(column) == [None if one is None else max(-(2**31), min(2**31 - 1, one)) for one in days]
+    column = Column.from_numpy(np.array([np.datetime64(day, "D") for day in days], dtype="datetime64[D]"), "c")
+    assert read(column) == [None if day is None else max(-(2**31), min(2**31 - 1, day)) for day in days]
     assert column.holds_dates
 
 

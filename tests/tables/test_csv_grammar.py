@@ -76,10 +76,10 @@ def test_a_file_is_an_error_exactly_if_it_violates_the_grammar(file, block):
     text, fields = file
     text = text.removeprefix("\ufeff")
     rows = rows_of(text, fields)
-    found = is_refused(text.encode(), fields, block)
+    result = is_refused(text.encode(), fields, block)
     cells = [cell for row in rows or [] for cell in row]
     returns = any("\r" in cell for cell in cells)
-    assert found == (True if rows is None else InQuotes(returns or any("\n" in cell for cell in cells), returns))
+    assert result == (True if rows is None else InQuotes(returns or any("\n" in cell for cell in cells), returns))
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,8 @@ def test_the_footer_is_the_last_lines_that_are_not_empty(ending, lines, n_lines)
         while kept and not kept[-1]:
             kept.pop()
         kept = kept[:-1]
-    found = without_footer("".join(line + ending for line in lines).encode(), n_lines).decode()
-    assert found.split(ending)[:-1] == kept
+    result = without_footer("".join(line + ending for line in lines).encode(), n_lines).decode()
+    assert result.split(ending)[:-1] == kept
 
 
 def test_last_rows_like_totals_notes_or_blanks_are_counted():

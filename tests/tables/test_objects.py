@@ -25,9 +25,9 @@ GAPS = [None, float("nan"), np.float32("nan"), Decimal("nan"), pd.NA, pd.NaT]
 
 
 def objects(values):
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    result = np.empty(len(values), dtype=object)
+    result[:] = values
+    return result
 
 
 @pytest.mark.parametrize("kind", OF_A_KIND)
@@ -35,7 +35,7 @@ def objects(values):
 def test_the_conversion_of_a_value_depends_on_it_alone(kind):
     values = OF_A_KIND[kind]
     alone = [arrow_of_objects(objects([value])) for value in values]
-    assert len({one.type for one in alone}) == 1
+    assert len({item.type for item in alone}) == 1
     for gap in GAPS:
         together = arrow_of_objects(objects([gap, *values, gap]))
         assert together.type == alone[0].type

@@ -34,9 +34,9 @@ def saved(path, *rows, name="Visits", change=None):
 def packed(path, old, change):
     """Write a workbook again, with another text of its parts."""
     with zipfile.ZipFile(old) as parts:
-        found = {part: parts.read(part) for part in parts.namelist()}
+        result = {part: parts.read(part) for part in parts.namelist()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
-        for part, content in found.items():
+        for part, content in result.items():
             parts.writestr(part, change(part, content))
     return str(path)
 

@@ -70,10 +70,10 @@ def test_a_table_of_every_make_has_the_same_columns(table):
     names, rows = table
     with tempfile.TemporaryDirectory() as folder:
         for path, make in written(Path(folder), names, rows):
-            found = read_table(path, make)
-            assert columns_of(path, make) == found.column_names == names, path
-            assert [list(row) for row in zip(*found.to_pydict().values(), strict=True)] == rows, path
-            assert set(found.schema.types) == {pa.large_string()}, path
+            result = read_table(path, make)
+            assert columns_of(path, make) == result.column_names == names, path
+            assert [list(row) for row in zip(*result.to_pydict().values(), strict=True)] == rows, path
+            assert set(result.schema.types) == {pa.large_string()}, path
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_a_table_of_every_make_has_the_same_columns(table):
     [
         *(("3,5", "3.5"), ("-0,25", "-0.25"), (",5", ".5"), (" 1,5e-3 ", "1.5e-3"), ("+1,0E6", "+1.0E6")),
         *(("3.5", "3,5"), ("1.234", "1,234"), ("-.5e3", "-,5e3")),
-        *((one, one) for one in ("007", "1.234,5", "1,234,5", "1,", "a,5", "1,5e", "2026-11-23", "")),
+        *((item, item) for item in ("007", "1.234,5", "1,234,5", "1,", "a,5", "1,5e", "2026-11-23", "")),
     ],
 )
 def test_a_decimal_comma_becomes_a_point_in_columns_of_numbers_alone(tmp_path, cell, read):
     (tmp_path / "t.csv").write_text(f"a;b\n{cell};{cell}\n")
-    found = read_table(str(tmp_path / "t.csv"), TextFormat(decimal=","), numbers=("a", "none"))
-    assert (found.column_names, found["a"].to_pylist(), found["b"].to_pylist()) == (["a", "b"], [read], [cell])
+    result = read_table(str(tmp_path / "t.csv"), TextFormat(decimal=","), numbers=("a", "none"))
+    assert (result.column_names, result["a"].to_pylist(), result["b"].to_pylist()) == (["a", "b"], [read], [cell])
     assert read_table(str(tmp_path / "t.csv"), numbers=("a",))["a"].to_pylist() == [cell]
 
 
@@ -124,9 +124,9 @@ def test_unpacking_ends_at_the_limit(tmp_path, monkeypatch):
 
     def counted(file, size=-1):
         nonlocal unpacked
-        found = whole(file, size)
-        unpacked += len(found)
-        return found
+        result = whole(file, size)
+        unpacked += len(result)
+        return result
 
     monkeypatch.setattr(gzip.GzipFile, "read", counted)
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)

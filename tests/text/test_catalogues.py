@@ -60,8 +60,8 @@ def test_a_translation_without_its_message_is_reported():
 def test_plural_forms_may_omit_a_count_that_the_singular_omits():
     message = ("one row", "{count} rows")
     for translation, is_right in ((("eine Zeile", "{count} Zeilen"), True), (("eine Zeile", "Zeilen"), False)):
-        found = [*catalogues.problems(catalogue((message, "")), catalogue((message, translation)))]
-        assert (found == []) == is_right
+        result = [*catalogues.problems(catalogue((message, "")), catalogue((message, translation)))]
+        assert (result == []) == is_right
 
 
 def test_french_punctuation_has_a_space_that_does_not_break():

@@ -23,10 +23,10 @@ def test_what_python_writes_is_read_as_its_day(form, time):
 
 @given(st.sampled_from(FORMATS), st.text("0123456789./-:, T", max_size=20))
 def test_other_text_stays_as_it_is_and_none_is_read_that_python_refuses(form, text):
-    found = DateFormat(form).plain(text.strip())
-    if found != text.strip():
+    result = DateFormat(form).plain(text.strip())
+    if result != text.strip():
         try:
-            day = datetime.date.fromisoformat(found)
+            day = datetime.date.fromisoformat(result)
         except ValueError:
             return  # no day of the calendar, which readers refuse
         assert datetime.datetime.strptime(text.strip(), form).date() == day
@@ -103,7 +103,7 @@ def test_other_formats_are_refused_with_what_to_do(form, hint):
 
 @pytest.mark.parametrize("form", [*FORMATS, "iso", "excel", "excel-1904"])
 def test_a_schema_keeps_its_format_and_without_one_its_digest(form):
-    declared, plain = (Schema({"d": Date("2020-01-01", "2020-12-31", format=one)}) for one in (form, None))
+    declared, plain = (Schema({"d": Date("2020-01-01", "2020-12-31", format=item)}) for item in (form, None))
     assert Schema.from_dict(declared.to_dict()) == declared != plain
     assert declared.digest != plain.digest
     assert "format" not in plain.to_dict()["attributes"]["d"]

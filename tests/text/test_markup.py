@@ -25,13 +25,13 @@ class Read(HTMLParser):
 
 @given(st.text(alphabet="<>&'\"/=a` \x1b\u202e"))
 def test_text_stays_text_in_content_and_in_attributes(hostile):
-    found = Read()
-    found.feed(element("p", hostile, title=hostile))
-    found.close()
-    assert found.tags == ["p"]
+    result = Read()
+    result.feed(element("p", hostile, title=hostile))
+    result.close()
+    assert result.tags == ["p"]
     escaped = hostile.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e")
-    assert found.text == escaped
-    assert found.values == [escaped]
+    assert result.text == escaped
+    assert result.values == [escaped]
 
 
 def test_markup_is_not_escaped_twice():
@@ -50,11 +50,11 @@ def test_names_of_attributes_are_hyphenated_and_empty_elements_have_no_end():
 
 
 def test_the_entries_of_a_table_are_escaped_and_only_some_rows_shown():
-    found = Read()
-    found.feed(table(("<i>", "b"), [("<b>", "<script>")] * 203, caption="<u>"))
-    assert set(found.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
-    assert found.tags.count("tr") == 1 + 200
-    assert found.text.startswith("<u><i>b<b><script>")
-    assert found.text.endswith("… and 3 more.")
+    result = Read()
+    result.feed(table(("<i>", "b"), [("<b>", "<script>")] * 203, caption="<u>"))
+    assert set(result.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    assert result.tags.count("tr") == 1 + 200
+    assert result.text.startswith("<u><i>b<b><script>")
+    assert result.text.endswith("… and 3 more.")
     assert "thead" not in table((), [("a", "b")])
     assert "more" not in table((), [("a", "b")] * 200)

@@ -31,13 +31,13 @@ def raised(path):
 
 
 def test_every_exception_is_one_of_hedgerows():
-    found = {str(path.relative_to(SOURCE)): raised(path) - PROTOCOLS for path in SOURCE.rglob("*.py")}
-    assert {path: names for path, names in found.items() if names} == INTERNAL
+    result = {str(path.relative_to(SOURCE)): raised(path) - PROTOCOLS for path in SOURCE.rglob("*.py")}
+    assert {path: names for path, names in result.items() if names} == INTERNAL
 
 
 def test_each_exception_is_one_of_pythons_too():
-    found = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    ours = [kind for kind in found if kind is not errors.HedgerowError and not issubclass(kind, Warning)]
+    result = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    ours = [kind for kind in result if kind is not errors.HedgerowError and not issubclass(kind, Warning)]
     assert len(ours) > 15
     for kind in ours:
         assert issubclass(kind, errors.HedgerowError)

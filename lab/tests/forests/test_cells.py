@@ -27,20 +27,20 @@ def cells_of(*models):
 
 def test_cells_are_what_the_models_distinguish():
     """All rows of the domain, one by one: those in the same leaves are in one cell, whose share is theirs."""
-    found = cells_of(PATHS)
-    assert len(found) == 4
+    result = cells_of(PATHS)
+    assert len(result) == 4
     rows = list(product(range(10), range(3), range(2)))
     kinds = {}
     for age, hue, _ in rows:
         kinds.setdefault((age <= 4, hue == 0), []).append(1)
-    shares = sorted(len(ones) / len(rows) for ones in kinds.values())
-    assert np.exp(sorted(found.log_chances)) == pytest.approx(shares)
-    assert np.exp(found.log_chances).sum() == pytest.approx(1)
+    shares = sorted(len(items) / len(rows) for items in kinds.values())
+    assert np.exp(sorted(result.log_chances)) == pytest.approx(shares)
+    assert np.exp(result.log_chances).sum() == pytest.approx(1)
 
 
 def test_a_cell_lies_in_the_leaf_of_its_pattern():
-    found = cells_of(PATHS)
-    for bins, leaf in zip(found.bins.tolist(), found.leaves(PATHS).tolist(), strict=True):
+    result = cells_of(PATHS)
+    for bins, leaf in zip(result.bins.tolist(), result.leaves(PATHS).tolist(), strict=True):
         young, red = bins[0] <= 1, bins[1] == 0
         assert leaf == (2 if not young else 0 if red else 1)
 

@@ -16,17 +16,17 @@ def test_numbers_are_those_of_the_rows_that_a_tree_was_grown_on(bagging):
     """By scikit-learn's own account of its samples: draws of each class in each leaf, and the different rows."""
     X, y = drawn(np.random.default_rng(0), 60)
     forest = RandomForestClassifier(5, max_depth=2, bootstrap=bagging, random_state=0).fit(X, y)
-    found, schema = evidence_of(forest, SCHEMA, None, None)
+    result, schema = evidence_of(forest, SCHEMA, None, None)
     assert schema is SCHEMA
-    for one, tree, rows in zip(found, forest.estimators_, forest.estimators_samples_, strict=True):
+    for item, tree, rows in zip(result, forest.estimators_, forest.estimators_samples_, strict=True):
         leaves = tree.apply(X[rows].astype(np.float32))
-        places = one.paths.apply(X[rows], SCHEMA)
+        places = item.paths.apply(X[rows], SCHEMA)
         assert len(set(zip(leaves.tolist(), places.tolist(), strict=True))) == len(set(leaves.tolist()))
-        for place in range(len(one.paths)):
-            assert one.numbers[place].tolist() == np.bincount(y[rows][places == place], minlength=2).tolist()
+        for place in range(len(item.paths)):
+            assert item.numbers[place].tolist() == np.bincount(y[rows][places == place], minlength=2).tolist()
             if bagging:
-                assert one.distinct[place] == len(np.unique(rows[places == place]))
-        assert one.is_exact is not bagging
+                assert item.distinct[place] == len(np.unique(rows[places == place]))
+        assert item.is_exact is not bagging
 
 
 def test_rows_that_follow_from_noisy_sums_are_refused():
@@ -42,8 +42,8 @@ def test_rows_that_follow_from_noisy_sums_are_refused():
 def test_noise_belongs_to_noisy_counts_alone():
     counts, exact = ((1, 2),), Paths(((),), counts=((1, 2),), classes=(0, 1))
     noisy = Paths(((),), counts=counts, classes=(0, 1), view="noisy")
-    found, _ = evidence_of([exact, noisy], SCHEMA, None, (None, 2))
-    assert [one.scale for one in found] == [None, 2.0]
+    result, _ = evidence_of([exact, noisy], SCHEMA, None, (None, 2))
+    assert [item.scale for item in result] == [None, 2.0]
     weighted = Paths(((),), counts=counts, classes=(0, 1), view="weighted")
     with pytest.raises(ArgumentError, match="got weighted ones"):
         evidence_of(weighted, SCHEMA, None, None)

@@ -42,10 +42,10 @@ def leaf_of(tree):
 def known(table, forest):
     """Return a table without the bits that no tree of a forest asks for."""
     asked = {int(i) for tree in forest.estimators_ for i in tree.tree_.feature if i >= 0}
-    found = Counter()
+    result = Counter()
     for (*bits, label), n in table.items():
-        found[(*(bit for i, bit in enumerate(bits) if i in asked), label)] += n
-    return found
+        result[(*(bit for i, bit in enumerate(bits) if i in asked), label)] += n
+    return result
 
 
 def best(score, n_rows):
@@ -68,9 +68,9 @@ def test_the_guess_is_one_of_the_tables_that_are_consistent(kind, prior):
 
         def score(table, forest=forest):
             for tree in forest.estimators_:
-                found = counts_of(table, leaf_of(tree), tree.tree_.node_count)
+                result = counts_of(table, leaf_of(tree), tree.tree_.node_count)
                 leaves = tree.tree_.children_left < 0
-                if (found[leaves][:, : len(forest.classes_)] != node_counts(tree)[leaves]).any():
+                if (result[leaves][:, : len(forest.classes_)] != node_counts(tree)[leaves]).any():
                     return -np.inf
             return 0.0 if prior is None else log(orders(known(table, forest)))
 
@@ -102,12 +102,12 @@ def test_the_guess_makes_noisy_counts_most_likely(prior):
         second = np.rint(counts_of(truth, by_third, 2) + rng.laplace(0, 0.5, (2, 2))).astype(int)
 
         def score(table, first=first, second=second):
-            found = laplace(counts_of(table, by_two, 4), first, 1.0) + laplace(
+            result = laplace(counts_of(table, by_two, 4), first, 1.0) + laplace(
                 counts_of(table, by_third, 2), second, 0.5
             )
             if prior is None:
-                return found
-            return found + log(orders(table)) + sum(n * log(chances[row[0]]) for row, n in table.items())
+                return result
+            return result + log(orders(table)) + sum(n * log(chances[row[0]]) for row, n in table.items())
 
         models = [noisy(first, ("a", "b")), noisy(second, ("c",))]
         guess = reconstruct(models, SCHEMA, rows=3, noise=(1.0, 0.5), prior=prior, n_jobs=1)
@@ -140,12 +140,12 @@ def test_the_guess_makes_bootstrap_samples_most_likely(seed, prior):
     assert len(forest.classes_) == 2
 
     def score(table, forest=forest):
-        found = 0.0 if prior is None else log(orders(known(table, forest)))
+        result = 0.0 if prior is None else log(orders(known(table, forest)))
         for tree in forest.estimators_:
             leaves = tree.tree_.children_left < 0
             counts = counts_of(table, leaf_of(tree), tree.tree_.node_count)[leaves]
-            found += bootstrap(counts, node_counts(tree)[leaves], tree.tree_.n_node_samples[leaves])
-        return found
+            result += bootstrap(counts, node_counts(tree)[leaves], tree.tree_.n_node_samples[leaves])
+        return result
 
     top, _ = best(score, 3)
     guess = reconstruct(forest, SCHEMA, prior=prior, n_jobs=1)
@@ -156,9 +156,9 @@ def test_the_likelihood_of_a_bootstrap_sample_is_its_chance():
     """Of leaves of one class: by all samples there are of three rows."""
     apply = lambda bits: bits[0]  # noqa: E731
     draws, distinct = np.array([[2, 0], [0, 1]]), np.array([1, 1])
-    one, other = Counter({(0, 0, 0, 0): 2, (1, 0, 0, 1): 1}), Counter({(0, 0, 0, 0): 1, (1, 0, 0, 1): 2})
-    chances = [chance_of(apply, 2, table, draws, distinct) for table in (one, other)]
-    likelihoods = [bootstrap(counts_of(table, apply, 2), draws, distinct) for table in (one, other)]
+    item, other = Counter({(0, 0, 0, 0): 2, (1, 0, 0, 1): 1}), Counter({(0, 0, 0, 0): 1, (1, 0, 0, 1): 2})
+    chances = [chance_of(apply, 2, table, draws, distinct) for table in (item, other)]
+    likelihoods = [bootstrap(counts_of(table, apply, 2), draws, distinct) for table in (item, other)]
     assert log(chances[0] / chances[1]) == pytest.approx(likelihoods[0] - likelihoods[1])
 
 
@@ -262,12 +262,12 @@ def test_what_cannot_be_searched_is_refused(models, arguments, kind, message):
 def test_models_of_other_tables_are_refused():
     with pytest.raises(ArgumentError, match="different numbers of rows"):
         reconstruct([fitted(bootstrap=False), RandomForestClassifier(2, bootstrap=False).fit(X4[:9], Y4[:9])], SCHEMA)
-    one, other = (
+    item, other = (
         Paths((((LITERALS["a"], True),), ()), counts=counts, classes=(0, 1))
         for counts in (((1, 0), (0, 1)), ((0, 2), (0, 0)))
     )
     with pytest.raises(ArgumentError, match="no table of the schema"):
-        reconstruct([one, other], SCHEMA, n_jobs=1)
+        reconstruct([item, other], SCHEMA, n_jobs=1)
 
 
 def test_schemas_must_be_one_and_the_classes_the_schemas():

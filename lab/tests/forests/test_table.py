@@ -47,11 +47,11 @@ def test_the_error_is_the_least_of_all_matchings(one_hot, labelled):
         (X, y), (other, z) = drawn(rng, 5), drawn(rng, 5)
         guess = GuessedTable.of_rows(X, SCHEMA, y if labelled else None)
         rows = [
-            [[*map(int, bins), *([label] if labelled else [])] for bins, label in zip(one.bins, labels, strict=True)]
-            for one, labels in ((guess, y), (GuessedTable.of_rows(other, SCHEMA), z))
+            [[*map(int, bins), *([label] if labelled else [])] for bins, label in zip(item.bins, labels, strict=True)]
+            for item, labels in ((guess, y), (GuessedTable.of_rows(other, SCHEMA), z))
         ]
-        found = guess.error(other, z if labelled else None, one_hot=one_hot)
-        assert found == pytest.approx(slow_error(*rows, one_hot=one_hot))
+        result = guess.error(other, z if labelled else None, one_hot=one_hot)
+        assert result == pytest.approx(slow_error(*rows, one_hot=one_hot))
 
 
 def test_a_category_of_two_is_one_column_and_one_of_three_is_three():

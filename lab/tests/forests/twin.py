@@ -35,18 +35,18 @@ def drawn(rng, n_rows):
 
 def counts_of(table: Counter, apply, n_leaves: int) -> np.ndarray:
     """Return the rows of each class in each leaf, shape (n_leaves, 2), by a function of the bits of a row."""
-    found = np.zeros((n_leaves, 2), dtype=int)
+    result = np.zeros((n_leaves, 2), dtype=int)
     for (*bits, label), n in table.items():
-        found[apply(bits), label] += n
-    return found
+        result[apply(bits), label] += n
+    return result
 
 
 def orders(table: Counter) -> float:
     """Return in how many orders the rows of a table come."""
-    found = factorial(sum(table.values()))
+    result = factorial(sum(table.values()))
     for n in table.values():
-        found //= factorial(n)
-    return found
+        result //= factorial(n)
+    return result
 
 
 def laplace(counts, seen, scale) -> float:
@@ -76,7 +76,7 @@ def chance_of(apply, n_leaves, table: Counter, draws, distinct) -> float:
     rows = [row for row, n in table.items() for _ in range(n)]
     hits = 0
     for sample in product(range(len(rows)), repeat=len(rows)):
-        found = counts_of(Counter(rows[i] for i in sample), apply, n_leaves)
+        result = counts_of(Counter(rows[i] for i in sample), apply, n_leaves)
         different = counts_of(Counter(rows[i] for i in set(sample)), apply, n_leaves).sum(axis=1)
-        hits += bool((found == draws).all() and (different == distinct).all())
+        hits += bool((result == draws).all() and (different == distinct).all())
     return hits / len(rows) ** len(rows)

@@ -86,8 +86,8 @@ def test_the_weights_of_the_table_are_summed_once():
 
 
 def test_equal_seeds_give_equal_sets_and_different_seeds_different_ones():
-    one, same, other = (drawn(0.5, 5, random_state=seed) for seed in (1, 1, 2))
-    assert one == same != other
+    item, same, other = (drawn(0.5, 5, random_state=seed) for seed in (1, 1, 2))
+    assert item == same != other
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_with_the_draws_frozen_a_neighbouring_table_gives_the_same_set():
         trees = draw_trees(tables[0], 1, n_models, max_depth=max_depth, random_state=first)
         again = Recorded([part for *_, part in first.draws])
         assert draw_trees(tables[1], 1, n_models, max_depth=max_depth, random_state=again) == trees
-        assert [one[0] for one in first.draws] == [one[0] for one in again.draws]
+        assert [draw[0] for draw in first.draws] == [draw[0] for draw in again.draws]
         assert sum(mechanism.epsilon for mechanism, *_ in first.draws) == 1
-        for (mechanism, one, _), (_, other, _) in zip(first.draws, again.draws, strict=True):
-            assert mechanism.distance(one, other) <= mechanism.sensitivity
+        for (mechanism, draw, _), (_, other, _) in zip(first.draws, again.draws, strict=True):
+            assert mechanism.distance(draw, other) <= mechanism.sensitivity
 
 
 MIXED = Schema(

@@ -36,16 +36,16 @@ def inference(epsilon, n_models, max_depth, **more):
 
 @pytest.mark.parametrize(("depth", "n"), [(1, 1), (1, 2), (1, 3), (2, 2)])
 def test_the_advantage_is_that_of_all_sequences_of_trees(depth, n):
-    found = inference(3.0, n, depth)
+    result = inference(3.0, n, depth)
     weight = set_search(SCHEMA, 3, n, depth).draw(Fraction(3, n)).weight
     models = Models(Space.of_trees(SCHEMA), depth, by_depth=STOP_RULE.prior(Fraction(3, n)))
-    one, other = (
+    item, other = (
         {key: float(value.exp()) for key, value in sets_one_by_one(models, of, n, weight).items()}
         for of in (table(), table(([1, 0], 0)))
     )
-    assert found.advantage == pytest.approx(total_variation(one, other), rel=1e-7)
-    assert found.likelihoods.sum(axis=0) == pytest.approx([1, 1])
-    assert found.losses.shape == (len(one), 1)
+    assert result.advantage == pytest.approx(total_variation(item, other), rel=1e-7)
+    assert result.likelihoods.sum(axis=0) == pytest.approx([1, 1])
+    assert result.losses.shape == (len(item), 1)
 
 
 def test_a_set_of_one_tree_discloses_about_as_much_as_a_single_draw():

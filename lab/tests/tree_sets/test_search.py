@@ -51,16 +51,16 @@ def search_of(models):
 
 def drawn(models, table, n, weight, measure=chance):
     """Every sequence of trees that can be drawn with its log-probability: each in one way alone."""
-    sampler, found = TreeSampler(table.tally, search_of(models)), {}
+    sampler, result = TreeSampler(table.tally, search_of(models)), {}
 
     def run(choose):  # the weights of the table are kept
         sampler.drawn.clear()
         return tuple(sampler.sample(float(weight), choose) for _ in range(n))
 
     for several, draws in executions(run):
-        assert several not in found
-        found[several] = measure(draws)
-    return found
+        assert several not in result
+        result[several] = measure(draws)
+    return result
 
 
 @pytest.mark.parametrize(("schema", "depth", "n"), SPACES)
@@ -68,9 +68,9 @@ def drawn(models, table, n, weight, measure=chance):
 def test_every_sequence_of_trees_is_drawn_with_its_exact_probability(schema, depth, n, weight):
     models, classes = models_of(schema, depth), schema.target.n_levels
     table = Table(schema, tuple((w, i % classes, 2 * i + 1) for i, w in enumerate(all_worlds(schema))))
-    expected, found = sets_one_by_one(models, table, n, weight), drawn(models, table, n, weight)
-    assert found.keys() == expected.keys()
-    assert np.allclose([found[one] for one in expected], list(map(float, expected.values())), rtol=0, atol=1e-10)
+    expected, result = sets_one_by_one(models, table, n, weight), drawn(models, table, n, weight)
+    assert result.keys() == expected.keys()
+    assert np.allclose([result[item] for item in expected], list(map(float, expected.values())), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("examples", [6, pytest.param(100, marks=pytest.mark.slow)])
@@ -80,9 +80,9 @@ def test_every_sequence_is_drawn_with_its_exact_probability_from_any_table(examp
     def same(data):
         models = models_of(*data.draw(st.sampled_from([(schema_of(WIDE), 2), (schema_of(Boolean(), Boolean()), 1)])))
         table, weight = data.draw(tables(models.schema)), Fraction(data.draw(st.integers(1, 64)), 16)
-        expected, found = sets_one_by_one(models, table, 2, weight), drawn(models, table, 2, weight)
-        assert found.keys() == expected.keys()
-        assert max(abs(found[one] - float(value)) for one, value in expected.items()) < 1e-10
+        expected, result = sets_one_by_one(models, table, 2, weight), drawn(models, table, 2, weight)
+        assert result.keys() == expected.keys()
+        assert max(abs(result[item] - float(value)) for item, value in expected.items()) < 1e-10
 
     same()
 
@@ -93,10 +93,10 @@ def test_what_is_left_is_exact_where_one_tree_has_all_but_nothing_of_the_weight(
     table = Table(models.schema, tuple(((place,), place % 2, rows) for place in range(3)))
     weight, search = Fraction(1, 2), search_of(models)
     expected = sets_one_by_one(models, table, 2, weight)
-    found = drawn(models, table, 2, weight, exact_chance)
+    result = drawn(models, table, 2, weight, exact_chance)
     allowed = 2 * 4 * 2**-53 * 3 * (18 * 0.5 * 3 * rows + 8 * search.constant)
-    assert max(found.values()) > -0.7
-    assert max(abs(float(found[one] - value)) for one, value in expected.items()) <= allowed < 1e-9
+    assert max(result.values()) > -0.7
+    assert max(abs(float(result[item] - value)) for item, value in expected.items()) <= allowed < 1e-9
 
 
 @pytest.mark.parametrize(("schema", "depth", "_"), SPACES)
@@ -114,8 +114,8 @@ def test_one_row_changes_the_log_probability_of_no_sequence_by_more_than_epsilon
         models = models_of(schema_of(WIDE), 1)
         epsilon = n * data.draw(st.sampled_from([Fraction(1, 10), Fraction(2)]))
         weight = search_of(models).draw(epsilon / n).weight
-        one, other = (drawn(models, table, n, weight) for table in data.draw(neighbours(models.schema)))
-        assert max(abs(one[several] - other[several]) for several in one) <= epsilon
+        item, other = (drawn(models, table, n, weight) for table in data.draw(neighbours(models.schema)))
+        assert max(abs(item[several] - other[several]) for several in item) <= epsilon
 
     private()
 
@@ -126,8 +126,8 @@ def test_most_of_epsilon_is_used():
     table = Table(models.schema, (((0,), 0, 40), ((1,), 1, 40)))
 
     def loss(weight):
-        one, other = (drawn(models, each, 2, weight) for each in (table, table.plus((0,), 1)))
-        return max(abs(one[several] - other[several]) for several in one)
+        item, other = (drawn(models, each, 2, weight) for each in (table, table.plus((0,), 1)))
+        return max(abs(item[several] - other[several]) for several in item)
 
     weight = search_of(models).draw(Fraction(1, 2)).weight
     assert 0.8 < loss(weight) <= 1 < loss(weight * Fraction(13, 10))
@@ -145,8 +145,8 @@ def test_sets_are_drawn_as_often_as_their_probability_says():
         several.append(tuple(draw.simulate(sampler, rng) for _ in range(2)))
 
     def compared(weight):
-        shares = {one: float(value.exp()) for one, value in sets_one_by_one(models, table, 2, weight).items()}
-        counts = [several.count(one) for one in shares]
+        shares = {item: float(value.exp()) for item, value in sets_one_by_one(models, table, 2, weight).items()}
+        counts = [several.count(item) for item in shares]
         return p_value(counts, [len(several) * share for share in shares.values()])
 
     assert compared(draw.weight) > ALARM

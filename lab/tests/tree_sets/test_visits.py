@@ -31,6 +31,6 @@ def test_what_is_visited_follows_from_the_trees_drawn(monkeypatch):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         places = rng.integers(0, 50, 30).tolist()
-        one, other = (visits(rng.integers(0, 9, (8, 2)), places) for _ in range(2))
-        assert one == other
-        assert len(set(one[0])) == 3
+        item, other = (visits(rng.integers(0, 9, (8, 2)), places) for _ in range(2))
+        assert item == other
+        assert len(set(item[0])) == 3

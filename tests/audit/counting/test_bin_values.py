@@ -28,7 +28,7 @@ def reals(draw) -> tuple[Real, float]:
     low, *cuts, high = sorted(draw(st.lists(kind, min_size=3, max_size=5, unique=True)))
     step = draw(st.sampled_from([step for step in STEPS if step > ulp(max(-low, high)) and (high - low) / step < 2000]))
     near = [low, *cuts, high, *(float(Fraction(repr(low)) + k * Fraction(repr(step))) for k in range(4))]
-    tokens = [*near, *map(str, near), *(int(one) for one in near if one.is_integer()), "?", "01", "inf"]
+    tokens = [*near, *map(str, near), *(int(item) for item in near if item.is_integer()), "?", "01", "inf"]
     missing = draw(st.lists(st.sampled_from(tokens), max_size=3, unique_by=str))
     return Real(low, high, cuts=tuple(cuts), missing="bin", missing_values=tuple(missing)), step
 
@@ -56,8 +56,8 @@ def test_every_value_encodes_to_its_bin_and_as_many_are_counted(attribute, step)
     step = step if isinstance(attribute, Real) else None
     bins = values_of_bins(attribute, step)
     assert bin_weights(Schema({"a": attribute}), resolution=step and {"a": step}) == (tuple(map(len, bins)),)
-    found = [(value, bin) for bin, held in enumerate(bins) for value in held]
-    for value, bin in found:
+    result = [(value, bin) for bin, held in enumerate(bins) for value in held]
+    for value, bin in result:
         if not isinstance(value, (Unspecified, pd.Interval)):
             assert encoded(attribute, [value]) == [bin]
 
@@ -89,7 +89,7 @@ def test_values_of_each_kind():
     assert values_of_bins(Boolean()) == ((False,), (True,))
     assert values_of_bins(Categorical(("red", "blue"))) == (("red",), ("blue",))
     assert list(map(list, values_of_bins(Real(0, 0.3, cuts=(0.1,)), 0.1))) == [[0.0, 0.1], [0.2, 0.3]]
-    assert [str(one) for (one,) in values_of_bins(Real(0, 2, cuts=(0.5,)))] == ["[0.0, 0.5]", "(0.5, 2.0]"]
+    assert [str(item) for (item,) in values_of_bins(Real(0, 2, cuts=(0.5,)))] == ["[0.0, 0.5]", "(0.5, 2.0]"]
 
 
 @given(

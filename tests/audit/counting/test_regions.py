@@ -24,7 +24,7 @@ def num(box, weights):
 def captured(earlier, box, weights):
     """PDR eq. 15, with eq. 13 for what rule l takes of a box: num(f_l and f_j) less what rules before l take of it."""
     both = [tuple(a & b for a, b in zip(other, box, strict=True)) for other in earlier]
-    return num(box, weights) - sum(captured(earlier[:i], one, weights) for i, one in enumerate(both))
+    return num(box, weights) - sum(captured(earlier[:i], item, weights) for i, item in enumerate(both))
 
 
 @given(regions())
@@ -70,11 +70,11 @@ def test_entropy_does_not_depend_on_the_order_of_rules(model, rng):
 
 @given(st.lists(regions(), min_size=2, max_size=2))
 def test_independent_attributes_multiply(cases):
-    (one, weights), (other, more) = ((Region(region.box, region.earlier), weights) for region, weights in cases)
+    (item, weights), (other, more) = ((Region(region.box, region.earlier), weights) for region, weights in cases)
     free, first = tuple((1 << len(w)) - 1 for w in more), tuple((1 << len(w)) - 1 for w in weights)
-    earlier = (*(box + free for box in one.earlier), *(first + box for box in other.earlier))
-    both = count_rows(Region(one.box + other.box, earlier), weights + more)
-    assert both == count_rows(one, weights) * count_rows(other, more)
+    earlier = (*(box + free for box in item.earlier), *(first + box for box in other.earlier))
+    both = count_rows(Region(item.box + other.box, earlier), weights + more)
+    assert both == count_rows(item, weights) * count_rows(other, more)
 
 
 def test_rule_list_1_of_the_paper():
@@ -115,10 +115,10 @@ def test_numbers_beyond_floats_are_exact():
     schema = Schema({f"x{i}": Boolean() for i in range(600)}, LABEL)
     chain = [tuple(Literal(name, "true") for name in pair) for pair in pairwise(schema.names)]
     model = RuleList(schema, tuple(Rule(a, label=True) for a in (*chain, ())), CARD)
-    one, other = 1, 2  # rows of bits without two neighbours that are both true: Fibonacci numbers
+    item, other = 1, 2  # rows of bits without two neighbours that are both true: Fibonacci numbers
     for _ in range(600):
-        one, other = other, one + other
-    assert count_rows(regions_of(model)[-1], bin_weights(schema)) == one
+        item, other = other, item + other
+    assert count_rows(regions_of(model)[-1], bin_weights(schema)) == item
 
 
 def test_bad_arguments_are_refused():

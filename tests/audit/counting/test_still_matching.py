@@ -23,22 +23,22 @@ def many(rows):
 
 
 def one_by_one(rows, step):
-    found = Counter()
+    result = Counter()
     for state, number in rows.items():
         for closed, values in step.values.items():
             left = state & ~closed
             for together, late in step.preempted:
                 if left & together == together:
                     left &= ~late
-            found[left] += number * values
-    return found
+            result[left] += number * values
+    return result
 
 
 def added_up(states):
-    found = Counter()
+    result = Counter()
     for mask, rows in states.items():
-        found[mask] += rows
-    return found
+        result[mask] += rows
+    return result
 
 
 @given(STATES, STEPS)

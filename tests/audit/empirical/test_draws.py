@@ -108,11 +108,11 @@ def test_other_settings_do_not_share_runs(tmp_path):
 @pytest.mark.xdist_group("processes")
 def test_a_seed_fixes_each_run_for_all_numbers_of_runs_and_processes():
     seeded = partial(run_part, DecisionTreeClassifier(), SIDES, first_seed)
-    one = run(seeded, RunCache.open(None, {}), 12, 5, None, verbose=False)
-    assert len({*one[0], *one[1]}) == 24
+    item = run(seeded, RunCache.open(None, {}), 12, 5, None, verbose=False)
+    assert len({*item[0], *item[1]}) == 24
     more = run(seeded, RunCache.open(None, {}), 30, 5, None, verbose=False)
-    assert [side[:12] for side in more] == list(one)
-    assert run(seeded, RunCache.open(None, {}), 12, 5, 2, verbose=False) == one
+    assert [side[:12] for side in more] == list(item)
+    assert run(seeded, RunCache.open(None, {}), 12, 5, 2, verbose=False) == item
 
 
 def test_progress_is_told_on_stderr(capsys):

@@ -37,12 +37,12 @@ RNG = np.random.default_rng(1)
 
 
 def test_randomised_response_shows_all_that_it_loses_and_no_more():
-    found = empirical_epsilon(response, *PAIR, runs=8000, claim=1.0, confidence=SURE)
-    assert 0.8 < found.epsilon <= 1
-    assert not found.refutes
-    assert found.power(1.3) > 0.9 > found.power(1.1)
-    assert (found.tested, found.runs) == (6000, 8000)
-    assert (found.trade_off["tpr"] <= np.minimum(np.e * found.trade_off["fpr"], 1) + 1e-9).all()
+    result = empirical_epsilon(response, *PAIR, runs=8000, claim=1.0, confidence=SURE)
+    assert 0.8 < result.epsilon <= 1
+    assert not result.refutes
+    assert result.power(1.3) > 0.9 > result.power(1.1)
+    assert (result.tested, result.runs) == (6000, 8000)
+    assert (result.trade_off["tpr"] <= np.minimum(np.e * result.trade_off["fpr"], 1) + 1e-9).all()
 
 
 def test_noise_30_percent_too_small_is_refuted():
@@ -64,16 +64,16 @@ def test_delta_is_granted():
 
 def test_gaussian_noise_shows_its_mu():
     rng = np.random.default_rng(3)
-    found = empirical_epsilon(lambda _, y: float(y.sum() + rng.normal()), *PAIR, runs=20_000, confidence=SURE)
-    assert 0.7 < found.mu <= 1
+    result = empirical_epsilon(lambda _, y: float(y.sum() + rng.normal()), *PAIR, runs=20_000, confidence=SURE)
+    assert 0.7 < result.mu <= 1
 
 
 def test_vectors_are_reduced_to_a_separating_score():
     rng = np.random.default_rng(4)
 
     def hidden(_, y):
-        one = rng.normal()
-        return np.array([one, one * (1 if len(y) == 3 else -1)])
+        item = rng.normal()
+        return np.array([item, item * (1 if len(y) == 3 else -1)])
 
     assert empirical_epsilon(hidden, *PAIR, runs=2000).epsilon > 2
 
@@ -82,9 +82,9 @@ def test_a_private_draw_is_not_refuted_and_a_reweighted_draw_is(monkeypatch):
     """None and one row: all of ε is spent; weights six times as large must be seen."""
     learner = hr.PrivateTreeClassifier(1.0, max_depth=1, release_counts=False, schema=SCHEMA)
     pair = worst_neighbours(SCHEMA)["one row"]
-    found = empirical_epsilon(learner, *pair, runs=120, claim=1.0, confidence=0.999, random_state=0)
-    assert not found.refutes
-    assert found.learner.startswith("PrivateTreeClassifier(epsilon=1.0")
+    result = empirical_epsilon(learner, *pair, runs=120, claim=1.0, confidence=0.999, random_state=0)
+    assert not result.refutes
+    assert result.learner.startswith("PrivateTreeClassifier(epsilon=1.0")
     with monkeypatch.context() as patch:
         reweighted(patch, Fraction(6))
         wrong = empirical_epsilon(learner, *pair, runs=120, claim=1.0, confidence=0.999, random_state=0)
@@ -93,9 +93,9 @@ def test_a_private_draw_is_not_refuted_and_a_reweighted_draw_is(monkeypatch):
 
 def test_a_learner_without_privacy_is_seen():
     X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0, 1, 0])
-    found = empirical_epsilon(DecisionTreeClassifier(), (X, y), (X[:2], y[:2]), runs=400, claim=1.0)
-    assert found.refutes
-    assert found.epsilon > 3
+    result = empirical_epsilon(DecisionTreeClassifier(), (X, y), (X[:2], y[:2]), runs=400, claim=1.0)
+    assert result.refutes
+    assert result.epsilon > 3
 
 
 def test_runs_are_kept_and_go_on(tmp_path):
@@ -124,17 +124,17 @@ def test_learners_with_the_same_short_repr_do_not_share_runs(tmp_path):
 
 
 def test_outcomes_can_be_reduced_by_the_user():
-    found = empirical_epsilon(Count(1.0), *PAIR, runs=400, outcome=lambda value: value > 1.5)
-    assert found.outcomes == 1
+    result = empirical_epsilon(Count(1.0), *PAIR, runs=400, outcome=lambda value: value > 1.5)
+    assert result.outcomes == 1
 
 
 def test_the_text_has_the_bound_the_claim_and_the_power():
-    found = empirical_epsilon(response, *PAIR, runs=2000, claim=1.0)
-    text = str(found)
+    result = empirical_epsilon(response, *PAIR, runs=2000, claim=1.0)
+    text = str(result)
     assert "learner     response" in text
     assert "power       " in text
-    assert repr(found) == f"<EmpiricalEpsilon of response: at least {found.epsilon:.4g}>"
-    axes = found.plot()
+    assert repr(result) == f"<EmpiricalEpsilon of response: at least {result.epsilon:.4g}>"
+    axes = result.plot()
     assert "false positive rate" in axes.get_xlabel()
 
 
@@ -163,9 +163,9 @@ def test_invalid_audit_arguments_raise(options, kind, message):
 
 
 def test_refutes_and_power_need_a_claim():
-    found = empirical_epsilon(response, *PAIR, runs=100)
+    result = empirical_epsilon(response, *PAIR, runs=100)
     with pytest.raises(ValueError, match="claim"):
-        assert found.refutes
+        assert result.refutes
     with pytest.raises(ValueError, match="factor"):
         empirical_epsilon(response, *PAIR, runs=100, claim=1).power(1)
 
@@ -175,9 +175,9 @@ def test_other_reductions_or_column_names_do_not_share_runs(tmp_path):
         return float(sum(y))
 
     frames = [pd.DataFrame({name: [0, 0]}) for name in "ab"]
-    one, other = ((frame, [0, 1]) for frame in frames)
+    item, other = ((frame, [0, 1]) for frame in frames)
     settings = {"runs": 20, "file": tmp_path / "runs.jsonl"}
-    empirical_epsilon(total, one, one, **settings)
-    for sides, outcome in [((other, other), None), ((one, one), repr)]:
+    empirical_epsilon(total, item, item, **settings)
+    for sides, outcome in [((other, other), None), ((item, item), repr)]:
         with pytest.raises(ValueError, match=r"runs[.]jsonl"):
             empirical_epsilon(total, *sides, outcome=outcome, **settings)

@@ -67,8 +67,8 @@ def test_power_is_how_often_a_claim_is_refuted(epsilon, delta):
 
 
 def test_events_of_a_curve_are_nested_and_of_both_directions():
-    found = spread_events(TABLE, NEIGHBOUR, 12)
+    result = spread_events(TABLE, NEIGHBOUR, 12)
     for side in (False, True):
-        some = [event.outcomes for event in found if event.on_neighbour == side]
-        assert all(one < other for one, other in pairwise(some))
+        some = [event.outcomes for event in result if event.on_neighbour == side]
+        assert all(item < other for item, other in pairwise(some))
         assert len(some) > 1

@@ -98,8 +98,8 @@ def most(right, guesses, mu):
         missed = np.where(counts >= level - 1, guesses - counts, 0) / guesses
         rows += [told - slope * missed for slope in slopes]
         limits += list(ndtr(ndtri(points) + mu) - slopes * points)
-    found = linprog(-(counts >= right).astype(float), rows, limits, [np.ones(guesses + 1)], [1])
-    return -found.fun
+    result = linprog(-(counts >= right).astype(float), rows, limits, [np.ones(guesses + 1)], [1])
+    return -result.fun
 
 
 @pytest.mark.parametrize(("guesses", "right", "mu"), [(1, 1, 0.5), (4, 4, 0.3), (4, 3, 1.0), (7, 6, 0.6)])

@@ -20,9 +20,9 @@ SCHEMA = hr.Schema(
 def test_each_pair_is_one_row_apart_and_within_the_domain(rows):
     pairs = worst_neighbours(SCHEMA, rows)
     assert len(pairs) == 7
-    for one, other in pairs.values():
-        assert hr.Tally.count(*one, SCHEMA).distance(hr.Tally.count(*other, SCHEMA)) == 1
-        assert len(other[0]) - len(one[0]) == len(other[1]) - len(one[1]) == 1
+    for item, other in pairs.values():
+        assert hr.Tally.count(*item, SCHEMA).distance(hr.Tally.count(*other, SCHEMA)) == 1
+        assert len(other[0]) - len(item[0]) == len(other[1]) - len(item[1]) == 1
 
 
 def test_the_worst_pairs_match_their_names():

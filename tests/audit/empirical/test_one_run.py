@@ -40,24 +40,24 @@ def audited(fit, **options):
 
 def test_the_bound_on_randomised_response_is_close_and_valid():
     """Of 100 audits at 80 % at most 20 % may exceed it, less 5 deviations; half of ε is seen in most."""
-    found = [
+    result = [
         audited(responds(1.0, seed), guesses=300, confidence=0.8, random_state=seed).epsilon for seed in range(100)
     ]
-    assert np.mean(np.array(found) > 1) < 0.2 + 5 * np.sqrt(0.2 * 0.8 / 100)
-    assert np.median(found) > 0.5
+    assert np.mean(np.array(result) > 1) < 0.2 + 5 * np.sqrt(0.2 * 0.8 / 100)
+    assert np.median(result) > 0.5
 
 
 @pytest.mark.parametrize(("loses", "refuted"), [(1.0, False), (2.0, True)])
 def test_a_response_with_half_its_noise_is_caught(loses, refuted):
-    found = audited(responds(loses), guesses=300, claim=1.0, confidence=0.999, random_state=0)
-    assert found.refutes == refuted
-    assert found.power(2.0) > 0.99
+    result = audited(responds(loses), guesses=300, claim=1.0, confidence=0.999, random_state=0)
+    assert result.refutes == refuted
+    assert result.power(2.0) > 0.99
 
 
 def test_a_memorising_learner_is_refuted():
-    found = one_run_epsilon(DecisionTreeClassifier(), *STRIPES, claim=1.0, confidence=0.999, random_state=0)
-    assert found.refutes
-    assert found.mu > 0
+    result = one_run_epsilon(DecisionTreeClassifier(), *STRIPES, claim=1.0, confidence=0.999, random_state=0)
+    assert result.refutes
+    assert result.mu > 0
 
 
 def test_a_private_tree_is_not_refuted():
@@ -72,10 +72,10 @@ def test_exact_counts_with_single_row_leaves_are_refuted():
     def counted(X, y):  # noqa: ARG001
         return np.bincount(X[:, 0], minlength=300)
 
-    found = audited(counted, claim=3.0, random_state=0)
-    assert found.refutes
-    assert found.right == found.guesses
-    assert found.epsilon == pytest.approx(epsilon_bound(found.right, found.guesses, 300, 0, 0.05 / found.tried))
+    result = audited(counted, claim=3.0, random_state=0)
+    assert result.refutes
+    assert result.right == result.guesses
+    assert result.epsilon == pytest.approx(epsilon_bound(result.right, result.guesses, 300, 0, 0.05 / result.tried))
 
 
 def test_only_canaries_are_ever_left_out_and_about_half_of_them():
@@ -86,11 +86,11 @@ def test_only_canaries_are_ever_left_out_and_about_half_of_them():
         return np.zeros(300)
 
     mask = np.arange(300) % 3 == 0
-    found = audited(keeps, canaries=mask, random_state=0)
+    result = audited(keeps, canaries=mask, random_state=0)
     left_out = np.setdiff1d(np.arange(300), seen[0])
     assert mask[left_out].all()
-    assert (found.canaries, found.included) == (100, 100 - len(left_out))
-    assert 25 < found.included < 75
+    assert (result.canaries, result.included) == (100, 100 - len(left_out))
+    assert 25 < result.included < 75
     assert audited(keeps, canaries=40, random_state=0).canaries == 40
 
 
@@ -121,19 +121,19 @@ def test_default_scores_are_label_probabilities_or_correctness():
 def test_frames_and_text_labels_are_taken():
     frame = pd.DataFrame(STRIPES[0], columns=["a"], index=range(5, 245))
     labels = pd.Series(np.where(STRIPES[1], "yes", "no"), index=range(5, 245))
-    found = one_run_epsilon(DecisionTreeClassifier(), frame, labels, random_state=0)
-    assert found.epsilon > 1
-    assert one_run_epsilon(DecisionTreeClassifier(), frame, labels.tolist(), random_state=0) == found
+    result = one_run_epsilon(DecisionTreeClassifier(), frame, labels, random_state=0)
+    assert result.epsilon > 1
+    assert one_run_epsilon(DecisionTreeClassifier(), frame, labels.tolist(), random_state=0) == result
 
 
 def test_the_text_has_the_bound_the_claim_and_the_power():
-    found = audited(responds(1.0), claim=1.0, random_state=0)
-    text = str(found)
+    result = audited(responds(1.0), claim=1.0, random_state=0)
+    text = str(result)
     assert "learner     response" in text
     assert "300 canaries" in text
     assert "epsilon = 1: not refuted" in text
     assert "power       " in text
-    assert repr(found) == f"<OneRunEpsilon of response: at least {found.epsilon:.4g}>"
+    assert repr(result) == f"<OneRunEpsilon of response: at least {result.epsilon:.4g}>"
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_invalid_audit_arguments_raise(options, kind, message):
 
 
 def test_refutes_and_power_need_a_claim():
-    found = audited(responds(1.0), random_state=0)
+    result = audited(responds(1.0), random_state=0)
     with pytest.raises(ValueError, match="claim"):
-        assert found.refutes
+        assert result.refutes
     for factor in (1, float("nan")):
         with pytest.raises(ValueError, match="factor"):
-            found.power(factor)
+            result.power(factor)

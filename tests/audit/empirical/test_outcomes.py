@@ -17,23 +17,23 @@ def test_a_model_is_its_content_without_the_card():
     drawn = hr.PrivateTreeClassifier(max_depth=1, release_counts=False, random_state=0)
     models = [clone(drawn).set_params(epsilon=e).fit(X, Y) for e in (50.0, 60.0)]
     assert models[0].privacy_.epsilon != models[1].privacy_.epsilon
-    one, other = (outcome_of(model, X) for model in models)
-    assert isinstance(one, str)
-    assert one == other == outcome_of(models[0].tree_, X)
+    item, other = (outcome_of(model, X) for model in models)
+    assert isinstance(item, str)
+    assert item == other == outcome_of(models[0].tree_, X)
 
 
 def test_counts_match_the_rows_in_each_leaf():
     tree = hr.PrivateTreeClassifier(50.0, max_depth=1, release_counts=True, random_state=0).fit(X, Y).tree_
-    found = np.array(outcome_of(tree, X[:3])).reshape(3, 2)
-    assert found.tolist() == [list(tree.leaves[place].counts) for place in tree.apply(X[:3])]
+    result = np.array(outcome_of(tree, X[:3])).reshape(3, 2)
+    assert result.tolist() == [list(tree.leaves[place].counts) for place in tree.apply(X[:3])]
 
 
 def test_leaf_sums_match_the_rows_in_each_leaf():
     schema = hr.Schema({"a": hr.Boolean(), "b": hr.Boolean()}, hr.Number("y", 0, 1, 2))
     rows = pd.DataFrame(X.astype(bool), columns=["a", "b"])
     tree = hr.PrivateTreeRegressor(50.0, max_depth=1, schema=schema, random_state=0).fit(rows, Y.astype(float)).tree_
-    found = np.array(outcome_of(tree, rows[:3])).reshape(3, 2)
-    assert found.tolist() == [list(tree.leaves[place].sums) for place in tree.apply(rows[:3])]
+    result = np.array(outcome_of(tree, rows[:3])).reshape(3, 2)
+    assert result.tolist() == [list(tree.leaves[place].sums) for place in tree.apply(rows[:3])]
 
 
 def test_other_learners_are_their_predictions_on_the_rows():
@@ -86,8 +86,8 @@ def test_vectors_are_separated_by_a_combination_of_numbers():
     rng = np.random.default_rng(0)
 
     def draws(sign, n):
-        one = rng.normal(size=n)
-        return np.column_stack([one, sign * one + 0.1 * rng.normal(size=n)]).tolist()
+        item = rng.normal(size=n)
+        return np.column_stack([item, sign * item + 0.1 * rng.normal(size=n)]).tolist()
 
     first, rest = reduced((draws(1, 400), draws(-1, 400)), (draws(1, 300), draws(-1, 300)))
     assert np.mean(rest[1]) - np.mean(rest[0]) > 5

@@ -45,8 +45,8 @@ def stump(names, schema):
 
 
 def test_tree_of_figure_1():
-    found = reconstruction(FIGURE_1)
-    assert dict(zip(found.conditions, found.possible_rows, strict=True)) == {
+    result = reconstruction(FIGURE_1)
+    assert dict(zip(result.conditions, result.possible_rows, strict=True)) == {
         "a3 <= 1": 16 // 4 * 3,
         "a3 > 1 and a1 <= 11": 8,
         "a3 > 1 and a1 > 11": 16,
@@ -56,14 +56,14 @@ def test_tree_of_figure_1():
 def test_unplaced_entropy_exceeds_placed_entropy():
     """All tables of 8 rows of two booleans, 4 in each leaf of one split: in order and placed, in order, and neither."""
     schema = Schema({"a1": Boolean(), "a2": Boolean()}, LABEL)
-    found = reconstruction(Tree(schema, Split(A1, Leaf((2, 2)), Leaf((2, 2))), EXACT))
+    result = reconstruction(Tree(schema, Split(A1, Leaf((2, 2)), Leaf((2, 2))), EXACT))
     tables = list(product(product((0, 1), repeat=2), repeat=8))
     fit = [table for table in tables if sum(row[0] for row in table) == 4]
     placed = [table for table in fit if all(row[0] for row in table[:4])]
-    assert found.entropy_bits == pytest.approx(log2(len(placed)))
-    assert found.unplaced_bits == pytest.approx(log2(len(fit)))
+    assert result.entropy_bits == pytest.approx(log2(len(placed)))
+    assert result.unplaced_bits == pytest.approx(log2(len(fit)))
     before, after = (bits(Counter(tuple(sorted(table)) for table in some)) for some in (tables, fit))
-    shares = found.uncertainty, found.unplaced_uncertainty, after / before
+    shares = result.uncertainty, result.unplaced_uncertainty, after / before
     assert [f"{share:.3f}" for share in shares] == ["0.500", "0.883", "0.626"]
 
 
@@ -75,28 +75,28 @@ def bits(counts):
 
 @pytest.mark.parametrize("supports", [(10, 0), (5, 5), (3, 40_000), (10**6, 10**9)])
 def test_unplaced_entropy_is_between_placed_and_prior_entropy(supports):
-    found = replace(reconstruction(stump("a1", BITS)), supports=supports)
-    assert found.uncertainty <= found.unplaced_uncertainty + 1e-12 <= 1 + 2e-12
+    result = replace(reconstruction(stump("a1", BITS)), supports=supports)
+    assert result.uncertainty <= result.unplaced_uncertainty + 1e-12 <= 1 + 2e-12
     if sum(supports) < 10**6:
-        assert found.unplaced_bits == pytest.approx(found.entropy_bits + log2(comb(sum(supports), supports[0])))
+        assert result.unplaced_bits == pytest.approx(result.entropy_bits + log2(comb(sum(supports), supports[0])))
 
 
 def test_table_2_of_the_paper():
     # PDR, Table II: {12..15} x {0,1} x {2,3} twice; {10,11} x {0,1} x {2,3}; {10..15} x {0,1} x {1}: Dist = 0.736
-    found = reconstruction(FIGURE_1)
-    assert found.supports == (1, 1, 2)
-    assert found.dist() == pytest.approx(0.736, abs=5e-4)
-    assert found.uncertainty == pytest.approx((2 * log2(16) + log2(8) + log2(12)) / (4 * log2(36)))
-    assert found.view == "exact"
+    result = reconstruction(FIGURE_1)
+    assert result.supports == (1, 1, 2)
+    assert result.dist() == pytest.approx(0.736, abs=5e-4)
+    assert result.uncertainty == pytest.approx((2 * log2(16) + log2(8) + log2(12)) / (4 * log2(36)))
+    assert result.view == "exact"
 
 
 def test_rule_list_1_of_the_paper():
-    found = reconstruction(LIST_1)
-    assert (found.possible_rows, found.supports) == ((2, 3, 3), (2, 2, 1))
-    assert found.entropy_bits == pytest.approx(2 * 1 + 3 * log2(3))
-    assert found.uncertainty == pytest.approx((2 + 3 * log2(3)) / 15)
+    result = reconstruction(LIST_1)
+    assert (result.possible_rows, result.supports) == ((2, 3, 3), (2, 2, 1))
+    assert result.entropy_bits == pytest.approx(2 * 1 + 3 * log2(3))
+    assert result.uncertainty == pytest.approx((2 + 3 * log2(3)) / 15)
     with pytest.raises(ValueError, match="uncertainty"):
-        found.dist()
+        result.dist()
 
 
 def test_lists_of_single_literals_have_boxes_too():
@@ -107,10 +107,10 @@ def test_lists_of_single_literals_have_boxes_too():
 def test_a_stump_on_the_27_bits_of_compas_leaves_26():
     data = hr.datasets.load("compas_binary")
     clf = hr.OptimalTreeClassifier(max_depth=1, schema=None).fit(data.frame, data.labels)
-    found = reconstruction(clf, independent_bits=True)
-    assert found.domain.bits == 27
-    assert found.uncertainty == pytest.approx(26 / 27) == found.dist()
-    assert found.entropy_bits == pytest.approx(26 * 7214)
+    result = reconstruction(clf, independent_bits=True)
+    assert result.domain.bits == 27
+    assert result.uncertainty == pytest.approx(26 / 27) == result.dist()
+    assert result.entropy_bits == pytest.approx(26 * 7214)
 
 
 def test_a_constant_discloses_nothing_and_all_splits_everything():
@@ -143,14 +143,14 @@ def encoded(schema, data):
 
 @given(cases(rule_lists() | trees()).filter(usual), st.booleans())
 def test_the_true_table_is_a_possible_world(case, bits):
-    found = reconstruction(case.model, data=case.pandas(), independent_bits=bits)
-    assert 0 <= found.uncertainty <= 1 + 1e-12
-    assert sum(found.possible_rows) == found.domain.possible_rows
-    assert found.n_rows == len(case.rows)
-    assert found.entropy_bits == pytest.approx(found.row_ratios.sum() * found.domain.bits)
+    result = reconstruction(case.model, data=case.pandas(), independent_bits=bits)
+    assert 0 <= result.uncertainty <= 1 + 1e-12
+    assert sum(result.possible_rows) == result.domain.possible_rows
+    assert result.n_rows == len(case.rows)
+    assert result.entropy_bits == pytest.approx(result.row_ratios.sum() * result.domain.bits)
     if not bits:
         for row, leaf in zip(encoded(case.model.schema, case.pandas()), case.model.apply(case.pandas()), strict=True):
-            region = found.regions[leaf]
+            region = result.regions[leaf]
             assert contains(region.box, row)
             assert not any(contains(box, row) for box in region.earlier)
 
@@ -193,7 +193,7 @@ def test_two_models_allow_the_rows_that_both_allow(case, data):
     other = Tree(schema, Split(data.draw(st.sampled_from(literals)), leaf, leaf), EXACT)
     both = joint_reconstruction([case.model, other], case.pandas())
     rows = list(product(*(range(len(bins)) for bins in both.domain.weights)))
-    one, two = (reconstruction(model, data=case.pandas()) for model in (case.model, other))
+    item, two = (reconstruction(model, data=case.pandas()) for model in (case.model, other))
     weight = {row: np.prod([w[c] for w, c in zip(both.domain.weights, row, strict=True)], dtype=object) for row in rows}
 
     def inside(region, row):
@@ -202,10 +202,10 @@ def test_two_models_allow_the_rows_that_both_allow(case, data):
     expected = 0.0
     for i, j in zip(case.model.apply(case.pandas()), other.apply(case.pandas()), strict=True):
         expected += log2(
-            sum(weight[row] for row in rows if inside(one.regions[i], row) and inside(two.regions[j], row))
+            sum(weight[row] for row in rows if inside(item.regions[i], row) and inside(two.regions[j], row))
         )
     assert both.entropy_bits == pytest.approx(expected)
-    assert both.entropy_bits <= min(one.entropy_bits, two.entropy_bits) + 1e-9
+    assert both.entropy_bits <= min(item.entropy_bits, two.entropy_bits) + 1e-9
 
 
 def test_a_model_joined_with_itself_discloses_no_more():
@@ -262,14 +262,14 @@ def test_a_resolution_makes_worlds_of_real_numbers():
 
 
 def test_a_prior_takes_the_place_of_equally_likely_worlds():
-    found = reconstruction(LIST_1, prior={"a3": [0.25, 0.75]})
+    result = reconstruction(LIST_1, prior={"a3": [0.25, 0.75]})
     h = -(0.25 * log2(0.25) + 0.75 * log2(0.75))
-    assert found.bits[0] == pytest.approx(h)  # a3 alone is open
-    assert found.bits[1] == pytest.approx(log2(3))  # a3 is known; (a1, a2) is one of three
-    assert found.prior_bits == pytest.approx(2 + h)
-    assert f"public marginals alone leave {2 + h:.1f} bits" in found.summary
+    assert result.bits[0] == pytest.approx(h)  # a3 alone is open
+    assert result.bits[1] == pytest.approx(log2(3))  # a3 is known; (a1, a2) is one of three
+    assert result.prior_bits == pytest.approx(2 + h)
+    assert f"public marginals alone leave {2 + h:.1f} bits" in result.summary
     with pytest.raises(ValueError, match="prior"):
-        found.dist()
+        result.dist()
 
 
 def test_rows_of_prior_probability_0_are_impossible():
@@ -280,10 +280,10 @@ def test_rows_of_prior_probability_0_are_impossible():
 class TestSupports:
     def test_released_noisy_counts_are_the_readers_view(self):
         rules = Rule((A1,), (-5, 2)), Rule((A1, A2), (40, 9)), Rule((), (3, 4))
-        found = reconstruction(RuleList(BITS, rules, NOISY))
-        assert found.view == "noisy"
-        assert found.supports == (0, 0, 7)  # none below 0, and none where no row can be
-        assert "noisy counts released with the model" in str(found)
+        result = reconstruction(RuleList(BITS, rules, NOISY))
+        assert result.view == "noisy"
+        assert result.supports == (0, 0, 7)  # none below 0, and none where no row can be
+        assert "noisy counts released with the model" in str(result)
 
     def test_exact_counts_of_impossible_regions_raise(self):
         rules = Rule((A1,), (5, 2)), Rule((A1, A2), (40, 9)), Rule((), (3, 4))
@@ -293,10 +293,10 @@ class TestSupports:
     def test_rows_give_the_curators_view(self):
         frame = pd.DataFrame({"a1": [1, 0, 0], "a2": [1, 1, 0], "a3": [1, 1, 0]})
         noisy = RuleList(BITS, tuple(Rule(r.antecedent, (50, 50)) for r in LIST_1.rules), NOISY)
-        found = reconstruction(noisy, data=frame)
-        assert (found.supports, found.view) == ((1, 1, 1), "data")
-        assert found.row_ratios == pytest.approx([1 / 3, log2(3) / 3, log2(3) / 3])
-        assert "for the curator's eyes only" in str(found)
+        result = reconstruction(noisy, data=frame)
+        assert (result.supports, result.view) == ((1, 1, 1), "data")
+        assert result.row_ratios == pytest.approx([1 / 3, log2(3) / 3, log2(3) / 3])
+        assert "for the curator's eyes only" in str(result)
 
     def test_given_supports_take_the_place_of_the_models(self):
         assert reconstruction(LIST_1, supports=[5, 0, 0]).uncertainty == pytest.approx(1 / 3)
@@ -372,12 +372,12 @@ def test_regions_that_do_not_cover_the_domain_raise():
 
 def test_the_picture_and_the_words_say_the_same():
     mpl.use("Agg")
-    found = reconstruction(LIST_1)
-    axes = found.plot()
+    result = reconstruction(LIST_1)
+    axes = result.plot()
     assert "Dist_G = 0.450" in axes.get_title(loc="left")
     for number in ("5 rows", "8 possible rows (3.0 bits)", "1.4 bits", "45.0 %", "Dist_G = 0.450", "77.7 %", "67 %"):
-        assert number in found.summary
-    assert repr(found) == "<Reconstruction: Dist_G = 0.450 of 5 rows>"
+        assert number in result.summary
+    assert repr(result) == "<Reconstruction: Dist_G = 0.450 of 5 rows>"
 
 
 def test_a_tally_gives_the_same_result_as_its_rows():
@@ -389,8 +389,8 @@ def test_a_tally_gives_the_same_result_as_its_rows():
     assert tally.view == "data"
     assert sorted(tally.row_ratios) == sorted(rows.row_ratios)
     for name in data.schema.names[:3]:
-        for found, expected in zip(tally.by_group(name), rows.by_group(name), strict=True):
-            assert found == pytest.approx(expected)
+        for result, expected in zip(tally.by_group(name), rows.by_group(name), strict=True):
+            assert result == pytest.approx(expected)
     with pytest.raises(DomainError, match="column 'town'"):
         tally.by_group("town")
     with pytest.raises(DomainError, match="attributes") as error:
@@ -417,10 +417,10 @@ def test_a_tally_of_another_schema_is_refused():
 @pytest.mark.parametrize(("more", "said"), [(0, False), (1, True), (-1, True)])
 def test_a_different_number_of_rows_is_detected(more, said):
     frame = pd.DataFrame({"a1": [True] * (15 + more) + [False] * 5, "a2": False, "a3": True})
-    found = reconstruction(stump("a1", BITS), data=frame)
+    result = reconstruction(stump("a1", BITS), data=frame)
     told = "The rows do not match the counts that the model stores."
-    assert (told in " ".join(str(found).split())) == said
-    assert (told in found.to_dict()["summary"]) == bool(found.note) == said
+    assert (told in " ".join(str(result).split())) == said
+    assert (told in result.to_dict()["summary"]) == bool(result.note) == said
     assert not reconstruction(stump("a1", BITS), data=frame, supports=(15 + more, 5)).note
 
 

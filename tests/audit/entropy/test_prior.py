@@ -17,15 +17,15 @@ DOMAIN = Domain.of(SCHEMA)
 
 def enumerated(region, chances, weights):
     """Return the entropy of a row in a region by looking at every row: too simple to be wrong."""
-    found = []
+    result = []
     for row in product(*(range(len(bins)) for bins in weights)):
         if contains(region.box, row) and not any(contains(box, row) for box in region.earlier):
             number, chance = 1, 1.0
             for bin, bins, shares in zip(row, weights, chances, strict=True):
                 number, chance = number * bins[bin], chance * shares[bin]
-            found += [chance / number] * number
-    total = sum(found)
-    return -sum(p / total * log2(p / total) for p in found if p) if total else nan
+            result += [chance / number] * number
+    total = sum(result)
+    return -sum(p / total * log2(p / total) for p in result if p) if total else nan
 
 
 @st.composite

@@ -46,9 +46,9 @@ def test_loss_of_the_most_exposed(share, expected):
 
 
 def test_loss_of_the_most_exposed_by_sorting_rows():
-    found = reconstruction(TREE, data=FRAME)
+    result = reconstruction(TREE, data=FRAME)
     for rows in range(1, 5):
-        assert found.loss_of_most_exposed(rows / 4) == pytest.approx(1 - sorted(found.row_ratios)[rows - 1])
+        assert result.loss_of_most_exposed(rows / 4) == pytest.approx(1 - sorted(result.row_ratios)[rows - 1])
 
 
 @pytest.mark.parametrize("share", [0, -0.1, 1.1, float("nan")])
@@ -58,29 +58,29 @@ def test_a_share_is_one(share):
 
 
 def test_groups_are_bins_columns_or_given():
-    found = reconstruction(TREE, data=FRAME)
-    smokers = found.by_group("smoker")
+    result = reconstruction(TREE, data=FRAME)
+    smokers = result.by_group("smoker")
     assert [(r["group"], r["rows"]) for r in smokers] == [("false", 2), ("true", 2)]
-    by_sex = {r["group"]: (r["rows"], r["uncertainty"], r["lowest"]) for r in found.by_group("sex")}
+    by_sex = {r["group"]: (r["rows"], r["uncertainty"], r["lowest"]) for r in result.by_group("sex")}
     assert by_sex == {
         "F": (1, pytest.approx(HIGH), pytest.approx(HIGH)),
         "M": (2, pytest.approx((LOW + HIGH) / 2), pytest.approx(LOW)),
         "missing": (1, pytest.approx(LOW), pytest.approx(LOW)),
     }
-    assert [r["group"] for r in found.by_group("sex")] == ["missing", "M", "F"]  # most exposed first
-    assert {r["group"]: r["rows"] for r in found.by_group("town")} == {"X": 2, "Y": 2}
-    assert {r["group"]: r["rows"] for r in found.by_group([1, 1, 1, 0])} == {1: 3, 0: 1}
-    assert [r["group"] for r in found.by_group("age")] == ["[0, 31]", "(31, 63]"]
+    assert [r["group"] for r in result.by_group("sex")] == ["missing", "M", "F"]  # most exposed first
+    assert {r["group"]: r["rows"] for r in result.by_group("town")} == {"X": 2, "Y": 2}
+    assert {r["group"]: r["rows"] for r in result.by_group([1, 1, 1, 0])} == {1: 3, 0: 1}
+    assert [r["group"] for r in result.by_group("age")] == ["[0, 31]", "(31, 63]"]
 
 
 def test_groups_need_data_and_a_group_for_each_row():
     with pytest.raises(ValueError, match="data="):
         reconstruction(TREE).by_group("sex")
-    found = reconstruction(TREE, data=FRAME)
+    result = reconstruction(TREE, data=FRAME)
     with pytest.raises(DomainError, match="4 rows"):
-        found.by_group([1, 2])
+        result.by_group([1, 2])
     with pytest.raises(DomainError, match="'village'"):
-        found.by_group("village")
+        result.by_group("village")
     array = reconstruction(TREE, data=FRAME[["age", "sex", "smoker"]].to_numpy())
     assert [r["rows"] for r in array.by_group("smoker")] == [2, 2]
     with pytest.raises(DomainError, match="age, sex, smoker"):
@@ -88,9 +88,9 @@ def test_groups_need_data_and_a_group_for_each_row():
 
 
 def test_figures_are_json():
-    found = reconstruction(TREE)
-    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert data["uncertainty"] == found.uncertainty
+    result = reconstruction(TREE)
+    data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert data["uncertainty"] == result.uncertainty
     assert data["domain_worlds"] == 384
     assert [region["worlds"] for region in data["regions"]] == [192, 96, 96]
     assert data["supports"] == "exact"
@@ -99,12 +99,12 @@ def test_figures_are_json():
 def test_figures_of_very_many_possible_rows_are_json():
     schema = Schema({f"x{i}": Integer(0, 2**50) for i in range(300)}, LABEL)  # about 10^4515 rows
     tree = Tree(schema, Split(Literal("x0", "<=", (0,)), Leaf((1, 0)), Leaf((0, 5))), TREE.privacy)
-    found = reconstruction(tree)
+    result = reconstruction(tree)
     with pytest.raises(ValueError, match="digits"):
-        json.dumps(found.possible_rows)
-    data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert data["domain_worlds"] == count_text(found.domain.possible_rows)
-    assert [region["worlds"] for region in data["regions"]] == list(map(count_text, found.possible_rows))
+        json.dumps(result.possible_rows)
+    data = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert data["domain_worlds"] == count_text(result.domain.possible_rows)
+    assert [region["worlds"] for region in data["regions"]] == list(map(count_text, result.possible_rows))
 
 
 def test_the_table_in_words():
@@ -123,10 +123,10 @@ def test_the_table_in_words():
     ],
 )
 def test_regions_with_few_rows_are_reported(supports, expected):
-    found = replace(reconstruction(TREE), supports=supports)
-    *_, before, last = str(found).splitlines()
+    result = replace(reconstruction(TREE), supports=supports)
+    *_, before, last = str(result).splitlines()
     assert before.startswith(expected) if expected else not before
-    assert "fewer than" not in str(replace(found, view="noisy")) + last
+    assert "fewer than" not in str(replace(result, view="noisy")) + last
 
 
 def test_large_numbers_of_worlds_are_short():

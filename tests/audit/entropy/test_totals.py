@@ -42,25 +42,25 @@ def points_of(draw, width):
 
 def one_by_one(points, base):
     """Return the rows of each total: every combination of bins, times the values in them."""
-    found = Counter()
+    result = Counter()
     for bins in product(*(range(n) for n in VALUES.values())):
         total, rows = np.array(base), 1
         for name, place in zip(VALUES, bins, strict=True):
             rows *= ROWS_OF_BINS[name][place]
             total = total + np.array(points[name][place] if name in points else (0,) * len(base))
-        found[tuple(total.tolist())] += rows
-    return found
+        result[tuple(total.tolist())] += rows
+    return result
 
 
 @given(st.data())
 def test_rows_by_total_equal_enumeration_of_the_domain(data):
     points = points_of(data.draw, 1)
-    found = totals(card_of(points, (2,)))
+    result = totals(card_of(points, (2,)))
     expected = one_by_one(points, (2,))
-    assert found.rows_by_total == expected
-    assert list(found.rows_by_total) == sorted(expected)
-    assert found.possible_rows == 7 * 2 * 3 * 2
-    assert found.residual_bits == pytest.approx(sum(n * log2(n) for n in expected.values()) / found.possible_rows)
+    assert result.rows_by_total == expected
+    assert list(result.rows_by_total) == sorted(expected)
+    assert result.possible_rows == 7 * 2 * 3 * 2
+    assert result.residual_bits == pytest.approx(sum(n * log2(n) for n in expected.values()) / result.possible_rows)
 
 
 @given(st.data())
@@ -71,8 +71,8 @@ def test_totals_of_several_classes_are_tuples(data):
 
 
 def test_a_scorecard_without_points_discloses_nothing_by_totals():
-    found = totals(card_of({}))
-    assert found.bits == found.residual_bits == pytest.approx(log2(84))
+    result = totals(card_of({}))
+    assert result.bits == result.residual_bits == pytest.approx(log2(84))
 
 
 def test_with_a_resolution_a_real_has_more_values():
@@ -105,15 +105,15 @@ def test_too_many_totals_are_refused(monkeypatch):
 
 
 def test_the_text_names_the_total_that_discloses_most():
-    found = totals(card_of({"smoker": ((0,), (4,)), "ward": ((0,), (0,), (1,))}))
-    assert str(found) == (
+    result = totals(card_of({"smoker": ((0,), (4,)), "ward": ((0,), (0,), (1,))}))
+    assert str(result) == (
         "entropy of a row: 6.39 bits without its total, 4.47 bits given its total (on average)\n"
         "most revealing total 1: 14 of 84 possible rows, 3.81 bits"
     )
-    assert repr(found) == "<TotalEntropy: 4.47 of 6.39 bits given the total>"
+    assert repr(result) == "<TotalEntropy: 4.47 of 6.39 bits given the total>"
 
 
 def test_the_text_has_numbers_of_rows_of_any_size():
     schema = hr.Schema({f"x{i}": hr.Integer(0, 2**50, ()) for i in range(300)}, SCHEMA.label)
-    found = totals(card_of({}, schema=schema))
-    assert f"{count_text(found.possible_rows)} of {count_text(found.possible_rows)} possible rows" in str(found)
+    result = totals(card_of({}, schema=schema))
+    assert f"{count_text(result.possible_rows)} of {count_text(result.possible_rows)} possible rows" in str(result)

@@ -31,10 +31,10 @@ def test_values_too_many_to_list_are_counted_and_found():
 
 def test_distances_are_in_lengths_of_the_domain_and_of_marks_0_or_1():
     table = Table.of(pl.DataFrame({"age": [3, 9, None, 7, 12]}))
-    found = Values.of("age", AGE).distances(table, 0)
-    np.testing.assert_allclose(found[0], [(3 + 2 + 1 + 0 + 1) / 5 / 9, (2 + 3 + 5 + 6) / 4 / 9, 1, 1])
-    np.testing.assert_allclose(found[1], [(9 + 8 + 7 + 6 + 5) / 5 / 9, (4 + 3 + 1 + 0) / 4 / 9, 1, 1])
-    assert found[2:].tolist() == [[1, 1, 0, 1], [1, 1, 0, 1], [1, 1, 1, 0]]
+    result = Values.of("age", AGE).distances(table, 0)
+    np.testing.assert_allclose(result[0], [(3 + 2 + 1 + 0 + 1) / 5 / 9, (2 + 3 + 5 + 6) / 4 / 9, 1, 1])
+    np.testing.assert_allclose(result[1], [(9 + 8 + 7 + 6 + 5) / 5 / 9, (4 + 3 + 1 + 0) / 4 / 9, 1, 1])
+    assert result[2:].tolist() == [[1, 1, 0, 1], [1, 1, 0, 1], [1, 1, 1, 0]]
 
 
 def test_intervals_are_as_far_as_their_numbers_are_on_average():

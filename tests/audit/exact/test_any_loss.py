@@ -59,8 +59,8 @@ def test_risk_equals_enumeration_and_detects_a_wrong_weight(examples, factor):
         found = Models(found.space, found.depth, found.stop, data.draw(loss_tables(len(found.schema.classes))))
         without, inside = data.draw(neighbours(found.schema))
         world, label, _ = inside.rows[-1]
-        patterns, levels = (np.array([one]) for one in (all_worlds(found.schema).index(world), label))
-        one, other = (of_models(found, table, weight) for table in (inside, without))
+        patterns, levels = (np.array([item]) for item in (all_worlds(found.schema).index(world), label))
+        item, other = (of_models(found, table, weight) for table in (inside, without))
         logs = [found.log_probabilities(table, weight) for table in (inside, without)]
         ratio = max(abs(float(logs[0][model] - logs[1][model])) for model in logs[0])
         used = weight * factor
@@ -70,7 +70,7 @@ def test_risk_equals_enumeration_and_detects_a_wrong_weight(examples, factor):
         outcomes = DrawOutcomes.of(draw, patterns, levels, np.array([True]))
         there, away = outcomes.membership(levels)
         told = np.abs(there - away).sum(axis=1) / 2, outcomes.largest_ratio(levels)
-        expected = np.abs(one - other).sum() / 2, ratio
+        expected = np.abs(item - other).sum() / 2, ratio
         close = told == (pytest.approx(expected[0], rel=1e-7, abs=1e-12), pytest.approx(ratio, rel=1e-7, abs=1e-12))
         agreed.append(close)
         if is_right:
@@ -79,7 +79,7 @@ def test_risk_equals_enumeration_and_detects_a_wrong_weight(examples, factor):
             for k in range(len(found.schema.classes)):
                 two = of_models(found, without.plus(world, k), weight)
                 told_label = outcomes.label_distance(levels, k)
-                assert told_label == pytest.approx(np.abs(one - two).sum() / 2, rel=1e-7, abs=1e-12)
+                assert told_label == pytest.approx(np.abs(item - two).sum() / 2, rel=1e-7, abs=1e-12)
 
     same()
     assert is_right or not all(agreed)
@@ -128,7 +128,7 @@ def rows_of(n, low=0):
 @pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
 def test_inference_success_equals_enumeration_of_all_models(learner, examples):
     """By the definition: for every model, the candidate with the largest chance times likelihood."""
-    found, n = listed(learner), learner.schema.target.n_levels
+    outcome, n = listed(learner), learner.schema.target.n_levels
 
     @settings(max_examples=examples)
     @given(rows_of(n, 1), rows_of(n, 1).map(lambda rows: rows[:3]), st.sampled_from([0.0, 0.25, 0.5]))
@@ -138,7 +138,9 @@ def test_inference_success_equals_enumeration_of_all_models(learner, examples):
             absent = 0.5
         result = exact_inference(learner, *as_rows(learner, rows), candidates=as_rows(learner, others), absent=absent)
         weight = exact_membership(learner, *as_rows(learner, rows)).weight
-        each = [of_models(found, table.plus(*one), weight) for one in others] + [of_models(found, table, weight)]
+        each = [of_models(outcome, table.plus(*other), weight) for other in others] + [
+            of_models(outcome, table, weight)
+        ]
         prior = [(1 - absent) / len(others)] * len(others) + [absent]
         success = (np.array(each) * np.array(prior)[:, None]).max(axis=0).sum()
         assert result.success == pytest.approx(float(success), rel=1e-9)
@@ -152,7 +154,7 @@ def test_inference_success_equals_enumeration_of_all_models(learner, examples):
 def test_label_inference_of_all_levels_takes_one_pass(learner, monkeypatch):
     """With all levels of a row as candidates; and with two of them, it is the label advantage of the worst one."""
     rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 2), ((1, 1), 2), ((1, 1), 0)]
-    n, found = learner.schema.target.n_levels, listed(learner)
+    n, result = learner.schema.target.n_levels, listed(learner)
     given = as_rows(learner, rows)
     passes = []
     monkeypatch.setattr(inference, "draw_probabilities", lambda *those: passes.append(1) or draw_probabilities(*those))
@@ -160,7 +162,7 @@ def test_label_inference_of_all_levels_takes_one_pass(learner, monkeypatch):
     assert len(passes) == 1
     table = Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
     weight = exact_membership(learner, *given).weight
-    each = np.array([of_models(found, table.plus((1, 1), k), weight) for k in range(n)])
+    each = np.array([of_models(result, table.plus((1, 1), k), weight) for k in range(n)])
     assert every.success == pytest.approx(each.max(axis=0).sum() / n, rel=1e-9)
     own = exact_membership(learner, *given, others=as_rows(learner, [((1, 1), 0)]))
     two = [
@@ -173,10 +175,12 @@ def test_label_inference_of_all_levels_takes_one_pass(learner, monkeypatch):
 @pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
 def test_expected_loss_equals_enumeration_of_all_models(learner):
     rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 2), ((1, 1), 2), ((1, 1), 0)]
-    found, table = listed(learner), Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
+    outcome, table = listed(learner), Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
     result = exact_membership(learner, *as_rows(learner, rows))
-    shares = found.log_probabilities(table, result.weight)
-    expected = sum(float(value.exp()) * float(found.loss(model, table)) for model, value in shares.items()) / len(rows)
+    shares = outcome.log_probabilities(table, result.weight)
+    expected = sum(float(value.exp()) * float(outcome.loss(model, table)) for model, value in shares.items()) / len(
+        rows
+    )
     assert result.expected_loss == pytest.approx(expected, rel=1e-9)
     is_number = learner.schema.target.as_number is not None
     assert np.isnan(result.expected_accuracy) == is_number
@@ -191,20 +195,20 @@ def test_advantage_at_a_tiny_epsilon_is_about_half_of_it():
     """Digits are not lost at a small weight: one level against the farthest one, at an even prior."""
     learner = hr.PrivateTreeRegressor(1e-3, schema=NUMBERS, objective="absolute", max_depth=0)
     rows = as_rows(learner, [((0, 0), 2)])
-    found = exact_inference(learner, *rows, candidates=as_rows(learner, [((0, 0), 0), ((1, 1), 4)]))
+    result = exact_inference(learner, *rows, candidates=as_rows(learner, [((0, 0), 0), ((1, 1), 4)]))
     models = listed(learner)
     models = replace(models, depth=0)
     table = Table(NUMBERS, (((0, 0), 2, 1),))
     weight = exact_membership(learner, *rows).weight
-    one, other = (of_models(models, table.plus(bins, k), weight) for bins, k in (((0, 0), 0), ((1, 1), 4)))
-    assert found.advantage == pytest.approx(np.abs(one - other).sum() / 2, rel=1e-9)
+    item, other = (of_models(models, table.plus(bins, k), weight) for bins, k in (((0, 0), 0), ((1, 1), 4)))
+    assert result.advantage == pytest.approx(np.abs(item - other).sum() / 2, rel=1e-9)
 
 
 def test_numbers_beyond_the_bounds_are_at_the_bounds():
     learner = hr.PrivateTreeRegressor(1.0, schema=NUMBERS, release_means=False, max_depth=1)
     frame, _ = as_rows(learner, [((0, 0), 0)] * 3)
-    found = exact_membership(learner, frame, [0.0, -7.0, -1e300])
-    assert len(set(found.advantage.tolist())) == 1
+    result = exact_membership(learner, frame, [0.0, -7.0, -1e300])
+    assert len(set(result.advantage.tolist())) == 1
 
 
 @pytest.mark.parametrize(
@@ -285,7 +289,7 @@ WITH_NUMBERS = [
 def test_noisy_leaf_sums_compose_with_the_draw(learner):
     """By the definition: all models, each with the noisy numbers of the row's leaf on a grid, for each level."""
     rows = [((0, 0), 0), ((0, 1), 1), ((1, 0), 1), ((1, 1), 0), ((1, 1), 1)]
-    n, found, bins = learner.schema.target.n_levels, listed(learner), (1, 1)
+    n, outcome, bins = learner.schema.target.n_levels, listed(learner), (1, 1)
     table = Table(learner.schema, tuple((bins, level, 1) for bins, level in rows))
     own = exact_membership(learner, *as_rows(learner, rows), others=as_rows(learner, [(bins, k) for k in range(n)]))
     assert own.epsilon_of_counts == pytest.approx(learner.epsilon * (0.2 if learner.release_counts else 0.1))
@@ -293,7 +297,7 @@ def test_noisy_leaf_sums_compose_with_the_draw(learner):
     assert (own.realised_loss <= learner.epsilon).all()
     assert own.inside.sum(axis=1) == pytest.approx(1)
     assert own.outside.sum(axis=1) == pytest.approx(1)
-    pairs = [released_pairs(learner, found, table, own.weight, bins, k) for k in [*range(n), None]]
+    pairs = [released_pairs(learner, outcome, table, own.weight, bins, k) for k in [*range(n), None]]
     for k in range(n):
         row = len(rows) + k
         assert own.advantage[row] == pytest.approx(np.abs(pairs[k] - pairs[-1]).sum() / 2, rel=1e-9)

@@ -36,16 +36,16 @@ ALICE, BOB = (True, "F", 20, "high"), (False, "F", 70, "high")
 def test_one_candidate_that_may_be_absent_is_membership_inference(estimator):
     frame, labels = people(15)
     others = candidates(ALICE)
-    found = exact_inference(estimator, frame, labels, candidates=others, absent=0.5)
-    assert found.advantage == pytest.approx(exact_membership(estimator, frame, labels, others=others).advantage[-1])
+    result = exact_inference(estimator, frame, labels, candidates=others, absent=0.5)
+    assert result.advantage == pytest.approx(exact_membership(estimator, frame, labels, others=others).advantage[-1])
 
 
 @pytest.mark.parametrize("estimator", [TREE, LIST], ids=["tree", "list"])
 def test_two_labels_of_a_row_are_label_inference(estimator):
     frame, labels = people(15)
     others = candidates(ALICE, (*ALICE[:-1], "low"))
-    found = exact_inference(estimator, frame, labels, candidates=others)
-    assert found.advantage == pytest.approx(
+    result = exact_inference(estimator, frame, labels, candidates=others)
+    assert result.advantage == pytest.approx(
         exact_membership(estimator, frame, labels, others=others).label_advantage[-1]
     )
 
@@ -55,13 +55,13 @@ def test_inference_of_a_constant_tree_by_hand():
     X, y = np.zeros((3, 1)), np.array([0, 0, 1])
     learner = hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0)
     w = float(exact_membership(learner, X, y).weight)
-    found = exact_inference(learner, X, y, candidates=(np.zeros((2, 1)), [0, 1]), prior=[0.75, 0.25])
+    result = exact_inference(learner, X, y, candidates=(np.zeros((2, 1)), [0, 1]), prior=[0.75, 0.25])
     label_is_1 = [1 / (1 + np.exp(w * k)) for k in (2, 0)]  # one more row of 0: errors 3 and 1; of 1: 2 and 2
     chances = [[1 - p, p] for p in label_is_1]
     success = sum(max(0.75 * chances[0][v], 0.25 * chances[1][v]) for v in (0, 1))
-    assert found.success == pytest.approx(success)
-    assert found.baseline == 0.75
-    assert found.advantage == pytest.approx(max(success - 0.75, 0) / 0.25)
+    assert result.success == pytest.approx(success)
+    assert result.baseline == 0.75
+    assert result.advantage == pytest.approx(max(success - 0.75, 0) / 0.25)
     even = exact_inference(learner, X, y, candidates=(np.zeros((2, 1)), [0, 1]))
     assert even.advantage == pytest.approx(abs(chances[0][0] - chances[1][0]))
 
@@ -73,18 +73,18 @@ def test_joint_errors_of_candidates_match_real_draws(draws):
     frame, labels = people(8, seed=1)
     others = candidates(ALICE, BOB, (True, "M", 90, "low"))
     learner = hr.PrivateTreeClassifier(epsilon=2.0, release_counts=False, max_depth=1, schema=SCHEMA)
-    found = exact_inference(learner, frame, labels, candidates=others)
+    result = exact_inference(learner, frame, labels, candidates=others)
     tally = hr.Tally.count(frame, labels, SCHEMA)
-    seen = np.zeros(found.joint.shape)
+    seen = np.zeros(result.joint.shape)
     for seed in range(draws):
         learner = hr.PrivateTreeClassifier(
             epsilon=2.0, release_counts=False, max_depth=1, schema=SCHEMA, random_state=seed
         )
         wrong = learner.fit_tally(tally).predict(others[0]) != np.array(others[1])
-        seen += (found.losses == wrong).all(axis=1) / draws
-    assert found.joint.sum() == pytest.approx(1)
-    assert (np.abs(seen - found.joint) <= 4 * np.sqrt(found.joint / draws) + 1e-3).all()
-    assert (found.joint > 0.01).sum() >= 4
+        seen += (result.losses == wrong).all(axis=1) / draws
+    assert result.joint.sum() == pytest.approx(1)
+    assert (np.abs(seen - result.joint) <= 4 * np.sqrt(result.joint / draws) + 1e-3).all()
+    assert (result.joint > 0.01).sum() >= 4
 
 
 def test_advantage_on_two_candidates_is_at_most_the_sum_of_single_ones():

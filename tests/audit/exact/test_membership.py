@@ -52,40 +52,40 @@ def without(frame, labels, row):
 def test_leaving_and_joining_rows_have_the_same_risk(estimator):
     """From the table with the row, and from the table without it: the same risk, by another pass."""
     frame, labels = people(40)
-    found = exact_membership(estimator, frame, labels)
+    result = exact_membership(estimator, frame, labels)
     for row in (0, 7, 23):
         rest = without(frame, labels, row)
         again = exact_membership(estimator, *rest, others=(frame.loc[[row]], labels.loc[[row]]))
         for name in ("error_probability", "advantage", "realised_loss", "label_advantage"):
-            assert getattr(again, name)[-1] == pytest.approx(getattr(found, name)[row], rel=1e-7)
-        np.testing.assert_allclose(again.trade_off(39).tpr, found.trade_off(row).tpr, atol=1e-9)
-    assert (found.realised_loss <= estimator.epsilon).all()
-    assert (found.advantage <= found.draw_bound).all()
-    assert found.draw_bound < found.advantage_bound
+            assert getattr(again, name)[-1] == pytest.approx(getattr(result, name)[row], rel=1e-7)
+        np.testing.assert_allclose(again.trade_off(39).tpr, result.trade_off(row).tpr, atol=1e-9)
+    assert (result.realised_loss <= estimator.epsilon).all()
+    assert (result.advantage <= result.draw_bound).all()
+    assert result.draw_bound < result.advantage_bound
 
 
 def test_the_risk_of_a_small_table_by_hand():
     """One boolean, depth 0: two labels with odds e^(-w) for each error; docs/attacks.md has the formulas."""
     X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
-    w = float(found.weight)
+    result = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
+    w = float(result.weight)
     p = np.exp(-w * np.array([0, 1, 1])) / (1 + np.exp(-w * np.array([0, 2, 2])))  # errors without the row: 0:2, 1:1
     p[0], p[1:] = 1 / (1 + np.exp(-2 * w)), 1 / 2
-    np.testing.assert_allclose(found.error_probability, p)
+    np.testing.assert_allclose(result.error_probability, p)
     with_row = p * np.exp(-w) / (1 - (1 - np.exp(-w)) * p)
-    np.testing.assert_allclose(found.advantage, p - with_row)
+    np.testing.assert_allclose(result.advantage, p - with_row)
     losses = np.maximum(np.abs(np.log(with_row / p)), np.abs(np.log((1 - with_row) / (1 - p))))
-    np.testing.assert_allclose(found.realised_loss, losses)
-    assert found.expected_accuracy == pytest.approx(1 - np.mean([1 / (1 + np.exp(-w)), *2 * [1 / (1 + np.exp(w))]]))
+    np.testing.assert_allclose(result.realised_loss, losses)
+    assert result.expected_accuracy == pytest.approx(1 - np.mean([1 / (1 + np.exp(-w)), *2 * [1 / (1 + np.exp(w))]]))
 
 
 def test_an_error_probability_of_one_half_reaches_the_draw_bound():
     """tanh(w/4) is reached where the row moves a chance from 1/2 + t to 1/2 - t."""
     X, y = np.zeros((1, 1)), np.array([1])
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
-    w = float(found.weight)
-    assert found.advantage[0] == pytest.approx(0.5 - 1 / (1 + np.exp(w)))
-    assert found.advantage[0] < found.draw_bound == pytest.approx(np.tanh(w / 4))
+    result = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
+    w = float(result.weight)
+    assert result.advantage[0] == pytest.approx(0.5 - 1 / (1 + np.exp(w)))
+    assert result.advantage[0] < result.draw_bound == pytest.approx(np.tanh(w / 4))
 
 
 def most_told_apart(w, counts):
@@ -104,11 +104,11 @@ def most_told_apart(w, counts):
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0, 1.5, 3.0])
 def test_the_draw_bound_with_counts_is_tight(w, share):
     X, y = np.array([[0], [1], [1]]), np.array([1, 0, 0])
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
-    found = replace(found, weight=w, epsilon_of_counts=share * w)
+    result = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False, max_depth=0), X, y)
+    result = replace(result, weight=w, epsilon_of_counts=share * w)
     searched = most_told_apart(w, share * w)
-    assert searched <= found.draw_bound * (1 + 1e-12)
-    assert searched == pytest.approx(found.draw_bound, rel=1e-6)
+    assert searched <= result.draw_bound * (1 + 1e-12)
+    assert searched == pytest.approx(result.draw_bound, rel=1e-6)
 
 
 def test_counts_with_a_small_share_do_not_raise_the_draw_bound():
@@ -122,23 +122,23 @@ def test_counts_with_a_small_share_do_not_raise_the_draw_bound():
 def test_extreme_risks_keep_their_precision(epsilon, n):
     """By hand: no tests, n rows of the label 0, and one of the label 1, which may hardly ever be drawn."""
     X, y = np.zeros((n + 1, 1)), np.array([0] * n + [1])
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon, release_counts=False, max_depth=0), X, y)
-    w = Decimal(float(found.weight))
+    result = exact_membership(hr.PrivateTreeClassifier(epsilon, release_counts=False, max_depth=0), X, y)
+    w = Decimal(float(result.weight))
     odds = [(-w * more).exp() for more in (n, n - 1, n + 1)]  # of the label 1: without the row, with it, with a 0
     without, inside, other = ((each / (1 + each), 1 / (1 + each)) for each in odds)
     ratios = [abs((a / b).ln()) for a, b in zip(inside, without, strict=True)]
-    assert found.advantage[-1] == pytest.approx(float(inside[0] - without[0]), rel=1e-9, abs=1e-14)
-    assert found.label_advantage[-1] == pytest.approx(float(inside[0] - other[0]), rel=1e-9, abs=1e-14)
-    assert found.realised_loss[-1] == pytest.approx(float(max(ratios)), rel=1e-9)
+    assert result.advantage[-1] == pytest.approx(float(inside[0] - without[0]), rel=1e-9, abs=1e-14)
+    assert result.label_advantage[-1] == pytest.approx(float(inside[0] - other[0]), rel=1e-9, abs=1e-14)
+    assert result.realised_loss[-1] == pytest.approx(float(max(ratios)), rel=1e-9)
     assert w / 2 <= max(ratios) <= w
 
 
 def test_an_empty_table_has_the_risk_of_the_first_row():
     frame, labels = people(3)
-    found = exact_membership(TREE, frame[:0], labels[:0], others=(frame, labels))
-    np.testing.assert_allclose(found.error_probability, 0.5)
-    assert np.isnan(found.expected_accuracy)
-    assert "accuracy   nan expected" in str(found)
+    result = exact_membership(TREE, frame[:0], labels[:0], others=(frame, labels))
+    np.testing.assert_allclose(result.error_probability, 0.5)
+    assert np.isnan(result.expected_accuracy)
+    assert "accuracy   nan expected" in str(result)
 
 
 @pytest.mark.statistics
@@ -147,8 +147,8 @@ def test_the_best_attack_on_real_draws_reaches_the_advantage(draws):
     """Seeded. The attack is the likelihood ratio: whether the model errs on the row."""
     frame, labels = people(6, seed=3)
     estimator = hr.PrivateTreeClassifier(epsilon=3.0, release_counts=False, max_depth=1, schema=SCHEMA)
-    found = exact_membership(estimator, frame, labels)
-    row = int(found.advantage.argmax())
+    result = exact_membership(estimator, frame, labels)
+    row = int(result.advantage.argmax())
     tables = (hr.Tally.count(frame, labels, SCHEMA), hr.Tally.count(*without(frame, labels, row), SCHEMA))
     rng = np.random.RandomState(5)
     right = []
@@ -158,29 +158,29 @@ def test_the_best_attack_on_real_draws_reaches_the_advantage(draws):
             for _ in range(draws)
         )
         right.append(sum(model.predict(frame.loc[[row]])[0] == labels[row] for model in models))
-    expected = found.trade_off(row)
+    expected = result.trade_off(row)
     inside, outside = expected.tpr[1], expected.fpr[1]
     for count, chance in zip(right, (inside, outside), strict=True):
         low, high = beta.ppf([1e-6, 1 - 1e-6], [count, count + 1], [draws - count + 1, draws - count])
         assert low <= chance <= high
-    assert inside - outside == pytest.approx(found.advantage[row])
-    assert found.advantage[row] > 0.2
+    assert inside - outside == pytest.approx(result.advantage[row])
+    assert result.advantage[row] > 0.2
 
 
 def test_frames_arrays_and_repeated_rows_have_the_same_risk():
     frame, labels = people(60)
-    found = exact_membership(TREE, frame, labels)
-    np.testing.assert_array_equal(found.advantage, exact_membership(TREE, pl.from_pandas(frame), labels).advantage)
+    result = exact_membership(TREE, frame, labels)
+    np.testing.assert_array_equal(result.advantage, exact_membership(TREE, pl.from_pandas(frame), labels).advantage)
     table = pd.DataFrame({"key": pd.cut(frame["age"], [-1, 30, 60, 99]).astype(str) + frame["sex"] + labels})
     table["key"] += frame["smoker"].astype(str)
-    assert (pd.Series(found.advantage).groupby(table["key"]).nunique() == 1).all()
+    assert (pd.Series(result.advantage).groupby(table["key"]).nunique() == 1).all()
 
 
 def test_booleans_need_no_schema():
     X = np.array([[0, 1], [1, 1], [1, 0]] * 4)
-    found = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False), X, X[:, 0] == 1)
-    assert len(found) == 12
-    assert 0 < found.expected_accuracy < 1
+    result = exact_membership(hr.PrivateTreeClassifier(epsilon=1.0, release_counts=False), X, X[:, 0] == 1)
+    assert len(result) == 12
+    assert 0 < result.expected_accuracy < 1
 
 
 def test_first_options_match_enumeration():
@@ -208,27 +208,27 @@ def test_mean_uses_count_the_tests_of_a_tree():
 
 def test_worst_rows_and_groups_are_sorted_by_advantage():
     frame, labels = people(80)
-    found = exact_membership(TREE, frame, labels)
-    worst = found.worst(3)
-    assert worst["advantage"].tolist() == sorted(found.advantage, reverse=True)[:3]
+    result = exact_membership(TREE, frame, labels)
+    worst = result.worst(3)
+    assert worst["advantage"].tolist() == sorted(result.advantage, reverse=True)[:3]
     assert list(worst.columns) == ["error_probability", "advantage", "realised_loss", "label_advantage"]
-    groups = found.by_group(frame["sex"])
+    groups = result.by_group(frame["sex"])
     assert groups["rows"].sum() == 80
-    assert groups["largest advantage"].max() == found.advantage.max()
-    assert groups.loc["F", "mean advantage"] == pytest.approx(found.advantage[frame["sex"] == "F"].mean())
-    axes = found.plot()
+    assert groups["largest advantage"].max() == result.advantage.max()
+    assert groups.loc["F", "mean advantage"] == pytest.approx(result.advantage[frame["sex"] == "F"].mean())
+    axes = result.plot()
     assert {"rows"} < {line.get_label() for line in axes.get_lines()}
     assert "curator's eyes only" in axes.get_title(loc="left").replace("\n", " ")
-    assert "A function of the rows: for the curator's eyes only, not for release." in str(found)
+    assert "A function of the rows: for the curator's eyes only, not for release." in str(result)
 
 
 def test_the_repr_has_only_the_number_of_rows_and_no_budget_is_charged():
     frame, labels = people(30)
     budget = hr.Budget(1)
-    found = exact_membership(
+    result = exact_membership(
         hr.PrivateTreeClassifier(1.0, release_counts=False, max_depth=1, schema=SCHEMA, budget=budget), frame, labels
     )
-    assert repr(found) == "<ExactMembership of 30 rows; private>"
+    assert repr(result) == "<ExactMembership of 30 rows; private>"
     assert budget.remaining == Fraction(1)
 
 
@@ -290,7 +290,7 @@ def test_a_draw_with_too_many_probabilities_raises():
 
 def test_invalid_rows_and_arguments_raise():
     frame, labels = people(10)
-    found = exact_membership(TREE, frame, labels)
+    result = exact_membership(TREE, frame, labels)
     with pytest.raises(ValueError, match="labels"):
         exact_membership(TREE, frame, labels[:-1])
     with pytest.raises(ValueError, match="column 'age'"):
@@ -300,13 +300,13 @@ def test_invalid_rows_and_arguments_raise():
     with pytest.raises(ValueError, match="at least one row"):
         exact_membership(TREE, frame[:0], labels[:0])
     with pytest.raises(ValueError, match=r"row .* got 10"):
-        found.trade_off(10)
+        result.trade_off(10)
     for row in (-1, 1.5, "first", None, True):
         with pytest.raises(ValueError, match="row"):
-            found.trade_off(row)
+            result.trade_off(row)
     with pytest.raises(ValueError, match=r"^n "):
-        found.worst(0)
+        result.worst(0)
     with pytest.raises(ValueError, match="groups"):
-        found.by_group(["a"] * 9)
+        result.by_group(["a"] * 9)
     with pytest.raises(ValueError, match="groups"):
-        found.by_group(["a", None] * 5)
+        result.by_group(["a", None] * 5)

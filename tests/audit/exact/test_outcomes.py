@@ -51,8 +51,8 @@ def test_the_advantage_equals_enumeration_of_all_models(examples, objective):
         without, inside = data.draw(neighbours(found.schema))
         world, label, _ = inside.rows[-1]
         patterns, classes = index(found.schema, world, label)
-        one, other = (model_chances(found, table, weight) for table in (inside, without))
-        expected = np.abs(one - other).sum() / 2
+        item, other = (model_chances(found, table, weight) for table in (inside, without))
+        expected = np.abs(item - other).sum() / 2
         logs = [found.log_probabilities(table, weight) for table in (inside, without)]
         ratio = max(abs(float(logs[0][model] - logs[1][model])) for model in logs[0])
         for table, is_member in ((inside, True), (without, False)):
@@ -79,9 +79,9 @@ def test_label_advantage_equals_enumeration_of_all_models(examples, objective):
         patterns, classes = index(found.schema, world, label)
         outcomes = DrawOutcomes.of(known(found, inside, weight), patterns, classes, np.array([True]))
         for other in range(len(found.schema.classes)):
-            one, two = (model_chances(found, without.plus(world, k), weight) for k in (label, other))
+            item, two = (model_chances(found, without.plus(world, k), weight) for k in (label, other))
             seen = outcomes.label_distance(classes, other)
-            assert seen == pytest.approx(np.abs(one - two).sum() / 2, rel=1e-7, abs=1e-12)
+            assert seen == pytest.approx(np.abs(item - two).sum() / 2, rel=1e-7, abs=1e-12)
 
     with coarse_grid():
         same()
@@ -98,21 +98,21 @@ def test_a_noisy_count_composes_like_its_full_distribution(examples, counts_epsi
         without, inside = data.draw(neighbours(found.schema))
         world, label, _ = inside.rows[-1]
         patterns, classes = index(found.schema, world, label)
-        one, other = (model_chances(found, table, weight) for table in (inside, without))
+        item, other = (model_chances(found, table, weight) for table in (inside, without))
         more, fewer = laplace(counts_epsilon, 1), laplace(counts_epsilon, 0)
-        joint = np.abs(np.multiply.outer(one, more) - np.multiply.outer(other, fewer)).sum() / 2
+        joint = np.abs(np.multiply.outer(item, more) - np.multiply.outer(other, fewer)).sum() / 2
         draw = known(found, inside, weight, counts_epsilon, np.eye(len(found.schema.classes), dtype=int))
         outcomes = DrawOutcomes.of(draw, patterns, classes, np.array([True]))
         there, away = outcomes.membership(classes)
         assert np.abs(there - away).sum() / 2 == pytest.approx(joint, rel=1e-7)
-        loss = np.abs(np.log(one / other)).max() + float(counts_epsilon)
+        loss = np.abs(np.log(item / other)).max() + float(counts_epsilon)
         assert outcomes.largest_ratio(classes) == pytest.approx(loss, rel=1e-7)
 
         swapped = [np.multiply.outer(more, fewer), np.multiply.outer(fewer, more)]
         for k in range(len(found.schema.classes)):
             if k != label:
                 two = model_chances(found, without.plus(world, k), weight)
-                parts = [np.multiply.outer(m, c) for m, c in zip((one, two), swapped, strict=True)]
+                parts = [np.multiply.outer(m, c) for m, c in zip((item, two), swapped, strict=True)]
                 seen = outcomes.label_distance(classes, k)
                 assert seen == pytest.approx(np.abs(parts[0] - parts[1]).sum() / 2, rel=1e-7)
 
@@ -134,9 +134,9 @@ def test_outcomes_of_noisy_numbers_merge_by_likelihood_ratio(values, p):
         ratios = tuple(chance / chances_of[0] for chance in chances_of)
         sums[ratios] = [a + b for a, b in zip(sums.get(ratios, [0] * len(values)), chances_of, strict=True)]
     expected = np.array(sorted([float(chance) for chance in each] for each in sums.values()))
-    found = np.array(sorted(number_chances(np.array(values), -np.log(float(p))).tolist()))
-    assert len(found) == max(values) - min(values) + 1
-    assert found == pytest.approx(expected, rel=1e-12)
+    result = np.array(sorted(number_chances(np.array(values), -np.log(float(p))).tolist()))
+    assert len(result) == max(values) - min(values) + 1
+    assert result == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("one", "other"), [(3, 1), (0, 4), (4, 4), (2, 3)])
@@ -147,8 +147,8 @@ def test_ratios_of_two_sums_match_the_joint_distribution(one, other):
     for two in (sums[other], [0, 0]):
         parts = [exact_noise(p, values, 30) for values in zip(sums[one], two, strict=True)]
         pairs = [(a[0] * b[0], a[1] * b[1]) for a in parts[0] for b in parts[1]]
-        found = ratio_chances(np.array(sums[one]) - np.array(two), step)
-        assert np.abs(found - found[::-1]).sum() / 2 == pytest.approx(float(sum(abs(a - b) for a, b in pairs) / 2))
-        assert found.sum() == pytest.approx(1, rel=1e-14)
-        logs = -step * (len(found) - 1), step * (len(found) - 1)
+        result = ratio_chances(np.array(sums[one]) - np.array(two), step)
+        assert np.abs(result - result[::-1]).sum() / 2 == pytest.approx(float(sum(abs(a - b) for a, b in pairs) / 2))
+        assert result.sum() == pytest.approx(1, rel=1e-14)
+        logs = -step * (len(result) - 1), step * (len(result) - 1)
         assert np.exp(logs) == pytest.approx([float(least(a / b for a, b in pairs)) for least in (min, max)])

@@ -32,17 +32,19 @@ def total_variation(one, other):
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_joint_advantage_equals_enumeration_of_models(n):
     learner = hr.PrivateTreeClassifier(2.0, release_counts=False, max_depth=1, schema=SCHEMA, search="exact")
-    found = exact_membership(learner, X, Y, others=ROW)
+    result = exact_membership(learner, X, Y, others=ROW)
     models = Models(Space.of_trees(SCHEMA), 1, by_depth=STOP_RULE.prior(Fraction(2)))
-    weight = Fraction(found.weight)
-    one, other = (
+    weight = Fraction(result.weight)
+    item, other = (
         {tree: float(value.exp()) for tree, value in models.log_probabilities(of, weight).items()}
         for of in (table(), table(([1, 0], 0)))
     )
-    several = [{key: np.prod([each[tree] for tree in key]) for key in product(each, repeat=n)} for each in (one, other)]
+    several = [
+        {key: np.prod([each[tree] for tree in key]) for key in product(each, repeat=n)} for each in (item, other)
+    ]
     expected = total_variation(*several)
-    assert found.joint_advantage(n)[-1] == pytest.approx(expected, rel=1e-6)
-    assert found.trade_off(5, n).advantage == pytest.approx(expected, rel=1e-6)
+    assert result.joint_advantage(n)[-1] == pytest.approx(expected, rel=1e-6)
+    assert result.trade_off(5, n).advantage == pytest.approx(expected, rel=1e-6)
     guess = exact_inference(learner, X, Y, candidates=ROW, absent=0.5, n_models=n)
     assert guess.advantage == pytest.approx(expected, rel=1e-6)
 
@@ -51,7 +53,7 @@ def test_inference_from_several_models_equals_enumeration():
     learner = hr.PrivateTreeClassifier(2.0, release_counts=False, max_depth=1, schema=SCHEMA, search="exact")
     rows = [([1, 0], 0), ([0, 1], 0), ([0, 0], 1)]
     candidates, prior = (np.array([bins for bins, _ in rows]), [label for _, label in rows]), [0.5, 0.3, 0.2]
-    found = exact_inference(learner, X, Y, candidates=candidates, prior=prior, n_models=2)
+    result = exact_inference(learner, X, Y, candidates=candidates, prior=prior, n_models=2)
     models = Models(Space.of_trees(SCHEMA), 1, by_depth=STOP_RULE.prior(Fraction(2)))
     weight = Fraction(exact_membership(learner, X, Y).weight)
     each = [
@@ -59,15 +61,15 @@ def test_inference_from_several_models_equals_enumeration():
         for row in rows
     ]
     pairs = product(each[0], repeat=2)
-    assert found.success == pytest.approx(
+    assert result.success == pytest.approx(
         sum(max(p * of[a] * of[b] for p, of in zip(prior, each, strict=True)) for a, b in pairs), rel=1e-6
     )
 
 
 def test_outcomes_below_the_smallest_float_are_left_out():
-    found = repeated(np.array([[1.0, 0.5], [1e-200, 0.5], [0.0, 1e-300]]), 2)
-    assert np.isfinite(found).all()
-    assert found.sum(axis=0) == pytest.approx([1, 1])
+    result = repeated(np.array([[1.0, 0.5], [1e-200, 0.5], [0.0, 1e-300]]), 2)
+    assert np.isfinite(result).all()
+    assert result.sum(axis=0) == pytest.approx([1, 1])
 
 
 def test_fewer_than_one_model_raises():

@@ -33,13 +33,13 @@ def test_randomised_response_is_on_the_line_of_its_epsilon():
 @settings(max_examples=4 * settings.default.max_examples)
 @given(WEIGHTS)
 def test_no_test_beats_the_curve(pairs):
-    one, other = (np.array(column, dtype=float) / sum(column) for column in zip(*pairs, strict=True))
-    curve = TradeOff.of(one, other)
+    item, other = (np.array(column, dtype=float) / sum(column) for column in zip(*pairs, strict=True))
+    curve = TradeOff.of(item, other)
     assert (curve.fpr[0], curve.tpr[-1], curve.fpr[-1]) == (0, 1, 1)
-    for taken in product([False, True], repeat=len(one)):
-        fpr, tpr = other[list(taken)].sum(), one[list(taken)].sum()
+    for taken in product([False, True], repeat=len(item)):
+        fpr, tpr = other[list(taken)].sum(), item[list(taken)].sum()
         assert curve.tpr_at(min(fpr, 1)) >= tpr - 1e-12
-    assert curve.advantage == pytest.approx(np.abs(one - other).sum() / 2)
+    assert curve.advantage == pytest.approx(np.abs(item - other).sum() / 2)
 
 
 def test_outcomes_of_one_distribution_alone_have_no_false_positives():

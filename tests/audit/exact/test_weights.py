@@ -22,15 +22,15 @@ def distance(one, other):
 @given(WEIGHED.filter(bool))
 def test_the_risk_of_a_weighted_row_equals_enumeration(rows):
     table, weight = table_of(rows), weight_of_a_row(max_depth=1)
-    found = exact_membership(LEARNER, table, table.y)
+    result = exact_membership(LEARNER, table, table.y)
     whole = by_definition(rows, weight)
-    for place, (advantage, lost) in enumerate(zip(found.advantage, found.realised_loss, strict=True)):
+    for place, (advantage, lost) in enumerate(zip(result.advantage, result.realised_loss, strict=True)):
         without = by_definition([*rows[:place], *rows[place + 1 :]], weight)
         assert advantage == pytest.approx(distance(whole, without), abs=1e-9)
         assert lost == pytest.approx(max(abs(np.log(whole[m] / without[m])) for m in whole), abs=1e-9)
         assert lost <= rows[place][1] / STEPS + 1e-9
-    assert found.weight == pytest.approx(float(weight))
-    assert (found.advantage <= found.draw_bound + 1e-9).all()
+    assert result.weight == pytest.approx(float(weight))
+    assert (result.advantage <= result.draw_bound + 1e-9).all()
 
 
 @given(WEIGHED, st.sampled_from(KINDS), st.integers(0, STEPS))
@@ -38,10 +38,10 @@ def test_risk_and_inference_of_weighted_outside_rows(rows, row, steps):
     weight, flipped = weight_of_a_row(max_depth=1), (*row[:2], not row[2])
     table, more = table_of(rows), table_of([(row, steps)])
     joined = by_definition([*rows, (row, steps)], weight)
-    found = exact_membership(LEARNER, table, table.y, others=(more, more.y))
-    assert found.advantage[-1] == pytest.approx(distance(joined, by_definition(rows, weight)), abs=1e-9)
+    result = exact_membership(LEARNER, table, table.y, others=(more, more.y))
+    assert result.advantage[-1] == pytest.approx(distance(joined, by_definition(rows, weight)), abs=1e-9)
     two = distance(joined, by_definition([*rows, (flipped, steps)], weight))
-    assert found.label_advantage[-1] == pytest.approx(two, abs=1e-9)
+    assert result.label_advantage[-1] == pytest.approx(two, abs=1e-9)
     candidates = table_of([(row, steps), (flipped, steps)])
     assert exact_inference(LEARNER, table, table.y, candidates=(candidates, candidates.y)).advantage == pytest.approx(
         two, abs=1e-9

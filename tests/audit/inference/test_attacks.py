@@ -15,19 +15,19 @@ TREE = DecisionTreeClassifier()
 @pytest.mark.statistics
 @pytest.mark.parametrize("attack", ["random-forest", "label-only"])
 def test_a_tree_that_knows_its_rows_by_heart_is_caught(attack):
-    found = membership(TREE, *noisy_bits(), attack=attack, repeats=5, random_state=0)
-    assert found.auc > 0.6
-    assert found.auc_interval[0] > 0.6
-    assert found.tpr_at(0.1) > 0.1
+    result = membership(TREE, *noisy_bits(), attack=attack, repeats=5, random_state=0)
+    assert result.auc > 0.6
+    assert result.auc_interval[0] > 0.6
+    assert result.tpr_at(0.1) > 0.1
 
 
 @pytest.mark.statistics
 @pytest.mark.parametrize("attack", ["random-forest", "label-only"])
 def test_a_constant_is_not_caught(attack):
     constant = DummyClassifier(strategy="constant", constant=1)
-    found = membership(constant, *noisy_bits(200), attack=attack, repeats=8, random_state=0)
-    assert abs(found.auc - 0.5) < 4 * max(found.auc_standard_error, 1e-3)  # false alarm: 1 in 16,000
-    low, high = found.auc_interval
+    result = membership(constant, *noisy_bits(200), attack=attack, repeats=8, random_state=0)
+    assert abs(result.auc - 0.5) < 4 * max(result.auc_standard_error, 1e-3)  # false alarm: 1 in 16,000
+    low, high = result.auc_interval
     assert low <= 0.5 <= high
 
 

@@ -9,8 +9,8 @@ from hedgerow.audit.inference.overfitting import mean_deviation
 
 def by_enumeration(total, marked, drawn):
     """Go through every way to draw the rows; the first `marked` of them are marked."""
-    found = [sum(row < marked for row in rows) for rows in combinations(range(total), drawn)]
-    return sum(abs(k - marked * drawn / total) for k in found) / len(found)
+    result = [sum(row < marked for row in rows) for rows in combinations(range(total), drawn)]
+    return sum(abs(k - marked * drawn / total) for k in result) / len(result)
 
 
 @given(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(0, n))))

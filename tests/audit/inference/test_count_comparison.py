@@ -100,9 +100,9 @@ def test_noisy_counts_detect_other_tables_by_all_leaves_together():
     rng = np.random.default_rng(0)
     model = tree(noised(COUNTS, rng), NOISY)
     for name, rows in changed(COUNTS, rng).items():
-        found = compared(model, *rows)
-        assert outcome(found) == ("same rows" if name in SAME else "other rows"), name
-        assert found.hidden > 0
+        result = compared(model, *rows)
+        assert outcome(result) == ("same rows" if name in SAME else "other rows"), name
+        assert result.hidden > 0
 
 
 def test_rows_that_differ_a_little_in_every_leaf_are_noticed():
@@ -110,8 +110,8 @@ def test_rows_that_differ_a_little_in_every_leaf_are_noticed():
     rng = np.random.default_rng(0)
     model = tree(noised(COUNTS, rng), NOISY)
     signs = np.where(rng.permutation(2 * LEAVES) % 2, 1, -1).reshape(LEAVES, 2)
-    found = compared(model, *table(COUNTS + 18 * signs))
-    assert (outcome(found), found.hidden > 2 * 18) == ("other rows", True)
+    result = compared(model, *table(COUNTS + 18 * signs))
+    assert (outcome(result), result.hidden > 2 * 18) == ("other rows", True)
     assert outcome(compared(model, *table(COUNTS + signs))) == "same rows"
 
 
@@ -124,10 +124,10 @@ def test_the_training_rows_mismatch_at_most_at_the_stated_rate(monkeypatch, draw
     rng, (X, y) = np.random.default_rng(0), table(few)
     paths, _ = paths_of(tree(few, NOISY))
     given = paths, X.code.to_numpy().astype(np.intp), X, y if has_labels else None
-    found = [compare_counts(tree(noised(few, rng), NOISY), *given) for _ in range(draws)]
-    assert sum(one.is_mismatch for one in found) <= binom.ppf(1 - 1e-4, draws, 0.05)
+    result = [compare_counts(tree(noised(few, rng), NOISY), *given) for _ in range(draws)]
+    assert sum(item.is_mismatch for item in result) <= binom.ppf(1 - 1e-4, draws, 0.05)
     if draws > 200 and has_labels:
-        assert sum(one.is_mismatch for one in found) >= binom.ppf(1e-4, draws, 0.01)  # the bounds are not loose
+        assert sum(item.is_mismatch for item in result) >= binom.ppf(1e-4, draws, 0.01)  # the bounds are not loose
 
 
 @pytest.mark.parametrize("fits", [2, pytest.param(350, marks=pytest.mark.statistics)])
@@ -145,8 +145,8 @@ def test_the_training_rows_never_mismatch_exact_counts(learner, fits):
     X, y = patients()
     for seed in range(fits):
         model = released_model(learner(epsilon=(0.3, 10)[seed % 2], schema=CARE, random_state=seed).fit(X, y))
-        found = compare_bins(model, X) if model.has_points else compared(model, X, y)
-        assert not found.is_mismatch
+        result = compare_bins(model, X) if model.has_points else compared(model, X, y)
+        assert not result.is_mismatch
 
 
 CARE = Schema({"old": Boolean(), "ill": Boolean(), "age": Integer(0, 99, cuts=(30, 60))}, Label("y", ("no", "yes")))

@@ -52,9 +52,9 @@ def test_rows_are_counted_as_sets_of_rows(model, is_unit):
     model.fit(X, Y)
     schema = Schema(SCHEMA.attributes, SCHEMA.label, unit=hr.Unit("house", 4)) if is_unit else None
     whose = (np.arange(N) // 4).tolist() if is_unit else list(range(N))
-    found = counted_ensemble_risk(model, X.assign(house=whose) if is_unit else X, ([0, 1], Y), THRESHOLD, schema)
+    result = counted_ensemble_risk(model, X.assign(house=whose) if is_unit else X, ([0, 1], Y), THRESHOLD, schema)
     places, in_small, in_pure = leaf_nodes(model, X), set(), set()
-    for tree, nodes, member in zip(members(last(model)), places.T, found.members, strict=True):
+    for tree, nodes, member in zip(members(last(model)), places.T, result.members, strict=True):
         for node, held, counts in zip(member.nodes, member.rows, member.counts, strict=True):
             inside = np.flatnonzero(nodes == node)
             by_class = [{whose[i] for i in inside if Y[i] == label} for label in (0, 1)]
@@ -65,9 +65,9 @@ def test_rows_are_counted_as_sets_of_rows(model, is_unit):
             in_pure |= units if min(counts) == 0 else set()
     together = [{whose[i] for i in np.flatnonzero((places == key).all(axis=1))} for key in set(map(tuple, places))]
     alone = {unit for units in together if len(units) == 1 for unit in units}
-    assert found.view == ("units" if is_unit else "exact")
-    assert (found.rows, found.in_small, found.in_pure) == (len(set(whose)), len(in_small), len(in_pure))
-    assert (found.cells, found.alone) == (len(together), len(alone))
+    assert result.view == ("units" if is_unit else "exact")
+    assert (result.rows, result.in_small, result.in_pure) == (len(set(whose)), len(in_small), len(in_pure))
+    assert (result.cells, result.alone) == (len(together), len(alone))
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_rows_are_counted_as_sets_of_rows(model, is_unit):
 )
 def test_stored_counts_are_of_the_rows_that_each_tree_was_fitted_on(model, view):
     model.fit(X, Y)
-    found = stored_ensemble_risk(model, THRESHOLD, SCHEMA)
-    assert found.view == view
+    result = stored_ensemble_risk(model, THRESHOLD, SCHEMA)
+    assert result.view == view
     drawn = getattr(model, "estimators_samples_", [np.arange(N)] * len(members(model)))
     places = leaf_nodes(model, X)
-    for rows, nodes, member in zip(drawn, places.T, found.members, strict=True):
+    for rows, nodes, member in zip(drawn, places.T, result.members, strict=True):
         counted = Counter(nodes[np.unique(rows)].tolist())
         if view != "weighted" and not isinstance(model, GradientBoostingClassifier):
             assert dict(zip(member.nodes.tolist(), member.rows.tolist(), strict=True)) == counted
@@ -99,9 +99,9 @@ def test_stored_counts_are_of_the_rows_that_each_tree_was_fitted_on(model, view)
             labels = [Y[np.unique(rows)][nodes[np.unique(rows)] == node] for node in member.nodes]
             assert member.pure.tolist() == [len(set(own)) == 1 for own in labels]
     exact = counted_ensemble_risk(model, X, ([0, 1], Y), THRESHOLD, None)
-    assert exact.in_small >= found.certain_in_small or view == "drawn"
+    assert exact.in_small >= result.certain_in_small or view == "drawn"
     if view == "exact":
-        assert found.small_leaves == exact.small_leaves
+        assert result.small_leaves == exact.small_leaves
 
 
 @pytest.mark.parametrize("model", ENSEMBLES, ids=lambda model: type(last(model)).__name__)
@@ -115,15 +115,17 @@ def test_other_rows_contradict_the_stored_counts(model):
 
 def test_the_worst_tree_has_the_smallest_leaf():
     model = RandomForestClassifier(5, min_samples_leaf=3, random_state=0).fit(X, Y)
-    found = counted_ensemble_risk(model, X, ([0, 1], Y), THRESHOLD, None)
-    table = found.table
+    result = counted_ensemble_risk(model, X, ([0, 1], Y), THRESHOLD, None)
+    table = result.table
     best = table.sort_values(["fewest rows", "small", "pure"], ascending=[True, False, False], kind="stable")
-    assert found.worst == best.index[0]
-    assert found.fewest == table["fewest rows"].min() == found.leaf_table(found.worst)["rows"].min()
+    assert result.worst == best.index[0]
+    assert result.fewest == table["fewest rows"].min() == result.leaf_table(result.worst)["rows"].min()
     assert (
-        found.leaf_table(found.worst)["small"].sum() == table["small"][found.worst] == found.small_leaves[found.worst]
+        result.leaf_table(result.worst)["small"].sum()
+        == table["small"][result.worst]
+        == result.small_leaves[result.worst]
     )
-    assert set(found.small) == set(table.index[table["small"] > 0])
+    assert set(result.small) == set(table.index[table["small"] > 0])
 
 
 def test_a_forest_of_large_mixed_leaves_is_not_flagged():
@@ -131,18 +133,18 @@ def test_a_forest_of_large_mixed_leaves_is_not_flagged():
     rows = np.arange(size).reshape(-1, 1) % 40
     model = RandomForestClassifier(10, max_depth=2, min_samples_leaf=200, random_state=0)
     labels = (np.arange(size) // 40) % 2
-    found = counted_ensemble_risk(model.fit(rows, labels), rows, ([0, 1], labels), 10, None)
-    assert (found.small, found.pure, found.few) == ((), (), ())
-    assert (found.in_small, found.in_pure, found.alone) == (0, 0, 0)
+    result = counted_ensemble_risk(model.fit(rows, labels), rows, ([0, 1], labels), 10, None)
+    assert (result.small, result.pure, result.few) == ((), (), ())
+    assert (result.in_small, result.in_pure, result.alone) == (0, 0, 0)
     assert stored_ensemble_risk(model, 10, SCHEMA).small == ()
 
 
 def test_numbers_without_levels_leave_purity_open():
     model = RandomForestRegressor(3, random_state=0).fit(X, Y.astype(float))
-    for found in (counted_ensemble_risk(model, X, None, 10, None), stored_ensemble_risk(model, 10, SCHEMA)):
-        assert (found.pure_leaves, found.few_leaves, found.in_pure) == (None, None, None)
-        assert "pure leaves   unknown" in str(found)
-        assert found.small
+    for result in (counted_ensemble_risk(model, X, None, 10, None), stored_ensemble_risk(model, 10, SCHEMA)):
+        assert (result.pure_leaves, result.few_leaves, result.in_pure) == (None, None, None)
+        assert "pure leaves   unknown" in str(result)
+        assert result.small
 
 
 def test_wrong_counts_of_missing_values_are_not_used(monkeypatch):
@@ -161,7 +163,7 @@ def test_a_hundred_trees_and_fifty_thousand_rows_take_seconds():
     model = RandomForestClassifier(100, min_samples_leaf=5, max_samples=5000, random_state=0, n_jobs=2)
     model.fit(rows, labels)
     start = perf_counter()
-    found = counted_ensemble_risk(model, rows, ([0, 1], labels), 10, None)
-    assert str(found)
+    result = counted_ensemble_risk(model, rows, ([0, 1], labels), 10, None)
+    assert str(result)
     assert perf_counter() - start < 60
-    assert found.alone > 0.9 * len(rows)
+    assert result.alone > 0.9 * len(rows)

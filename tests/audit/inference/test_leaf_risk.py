@@ -43,10 +43,10 @@ def tree():
 
 
 def test_leaves_are_counted_and_flagged(tree):
-    found = leaf_risk(tree, (X, Y))
-    assert [list(counts) for counts in found.counts] == by_hand(tree)
-    assert set(found.counts) == COUNTS
-    flagged = {name: {found.counts[i] for i in getattr(found, name)} for name in ("small", "pure", "few")}
+    result = leaf_risk(tree, (X, Y))
+    assert [list(counts) for counts in result.counts] == by_hand(tree)
+    assert set(result.counts) == COUNTS
+    flagged = {name: {result.counts[i] for i in getattr(result, name)} for name in ("small", "pure", "few")}
     assert flagged == {"small": {(3, 1)}, "pure": {(0, 30)}, "few": {(3, 1), (13, 2)}}
     assert [len(leaf_risk(tree, (X, Y), threshold=t).small) for t in (4, 5, 16, 21)] == [0, 1, 2, 3]
 
@@ -62,8 +62,10 @@ def test_stored_and_counted_leaf_risks_agree(tree):
 
 
 def test_stored_counts_of_a_tree_need_no_schema(tree):
-    found, counted = leaf_risk(tree), leaf_risk(tree, (X, Y))
-    assert dict(zip(found.leaves, found.counts, strict=True)) == dict(zip(counted.leaves, counted.counts, strict=True))
+    result, counted = leaf_risk(tree), leaf_risk(tree, (X, Y))
+    assert dict(zip(result.leaves, result.counts, strict=True)) == dict(
+        zip(counted.leaves, counted.counts, strict=True)
+    )
     piped = make_pipeline(StandardScaler(), DecisionTreeClassifier(random_state=0)).fit(X, Y)
     assert set(leaf_risk(piped).counts) == COUNTS
     number = DecisionTreeRegressor(random_state=0).fit(X, Y)
@@ -80,12 +82,12 @@ def test_stored_counts_that_missing_values_may_distort_are_not_used(tree, monkey
 @pytest.mark.parametrize("rows", [None, (X, Y)], ids=["stored", "rows"])
 def test_the_trees_of_an_ensemble_are_examined_together(rows):
     forest = make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)).fit(X, Y)
-    found = leaf_risk(forest, rows, threshold=7)
-    assert isinstance(found, EnsembleRisk)
-    assert len(found.members) == 5
-    assert (found.rows, found.view) == ((None, "drawn") if rows is None else (69, "exact"))
-    assert found.fewest < 7
-    assert len(found.small) > 0
+    result = leaf_risk(forest, rows, threshold=7)
+    assert isinstance(result, EnsembleRisk)
+    assert len(result.members) == 5
+    assert (result.rows, result.view) == ((None, "drawn") if rows is None else (69, "exact"))
+    assert result.fewest < 7
+    assert len(result.small) > 0
     with pytest.raises(ValueError, match="threshold"):
         leaf_risk(forest, rows, threshold=0)
 
@@ -102,16 +104,16 @@ def test_ensembles_whose_leaves_cannot_be_examined_are_refused():
 
 def test_levels_of_a_number_take_the_place_of_classes_in_a_forest():
     forest = RandomForestRegressor(3, random_state=0).fit(X, Y.astype(float))
-    found = leaf_risk(forest, (X, Y.astype(float)), schema=NUMBER)
-    assert found.classes == tuple(NUMBER.label.as_number.values)
-    assert found.pure
+    result = leaf_risk(forest, (X, Y.astype(float)), schema=NUMBER)
+    assert result.classes == tuple(NUMBER.label.as_number.values)
+    assert result.pure
     assert leaf_risk(forest, (X, Y.astype(float))).pure_leaves is None
 
 
 def test_the_smallest_leaves_are_printed_first():
     counts = ((40, 3), (5, 0), (0, 1), *(((30, 2),) * 20))
-    found = LeafRisk(tuple(f"leaf {i}" for i in range(23)), tuple(map(sum, counts)), counts, (0, 1), "exact")
-    _, _, _, first, second, *_ = str(found).splitlines()
+    result = LeafRisk(tuple(f"leaf {i}" for i in range(23)), tuple(map(sum, counts)), counts, (0, 1), "exact")
+    _, _, _, first, second, *_ = str(result).splitlines()
     assert (first, second) == ("  leaf 2: 1 row (small, pure, few)", "  leaf 1: 5 rows (small, pure, few)")
 
 
@@ -134,9 +136,9 @@ def test_a_pipeline_is_counted_by_its_steps(tree):
 def test_conditions_show_thresholds_between_cut_points():
     ages = np.arange(40).reshape(-1, 1)
     tree = DecisionTreeClassifier(random_state=0).fit(ages, (ages[:, 0] > 16).astype(int))
-    found = leaf_risk(tree, schema=Schema({"age": Integer(0, 100, cuts=(30,))}, Label("y", (0, 1))))
-    assert found.leaves == ("1. age <= 16", "2. age > 16")
-    assert found.counts == ((17, 0), (0, 23))
+    result = leaf_risk(tree, schema=Schema({"age": Integer(0, 100, cuts=(30,))}, Label("y", (0, 1))))
+    assert result.leaves == ("1. age <= 16", "2. age > 16")
+    assert result.counts == ((17, 0), (0, 23))
 
 
 @pytest.mark.parametrize("search", ["list", "tree"])
@@ -145,17 +147,17 @@ def test_lists_and_trees_of_hedgerow_have_their_conditions(search):
         "list": hr.GreedyRuleListClassifier(schema=SCHEMA, max_rules=3),
         "tree": hr.OptimalTreeClassifier(max_depth=2, schema=SCHEMA),
     }[search].fit(X, Y)
-    found = leaf_risk(learner, (X, Y))
-    assert sum(found.rows) == len(X)
-    assert found.leaves[0].startswith("1. ")
-    assert sorted(map(list, found.counts)) == sorted(by_hand(released_model(learner)))
+    result = leaf_risk(learner, (X, Y))
+    assert sum(result.rows) == len(X)
+    assert result.leaves[0].startswith("1. ")
+    assert sorted(map(list, result.counts)) == sorted(by_hand(released_model(learner)))
 
 
 def test_noisy_counts_are_marked_as_noisy():
     private = hr.PrivateTreeClassifier(5.0, max_depth=1, schema=SCHEMA, release_counts=True, random_state=0).fit(X, Y)
-    found = leaf_risk(private)
-    assert found.view == "noisy"
-    assert "noisy counts" in str(found)
+    result = leaf_risk(private)
+    assert result.view == "noisy"
+    assert "noisy counts" in str(result)
     assert leaf_risk(private, (X, Y)).view == "exact"
 
 
@@ -164,26 +166,26 @@ def test_rows_of_leaves_follow_from_released_sums_of_a_number():
     private = hr.PrivateTreeRegressor(5.0, max_depth=1, schema=NUMBER, random_state=0).fit(X, Y.astype(float))
     leaves = private.tree_.leaves
     assert all(leaf.sums is not None and leaf.counts is None for leaf in leaves)
-    found = leaf_risk(private)
-    assert (found.view, found.counts) == ("noisy", None)
-    assert found.rows == tuple(max(sum(leaf.sums), 0) for leaf in leaves)
-    assert hr.audit.reconstruction(private).supports == found.rows
+    result = leaf_risk(private)
+    assert (result.view, result.counts) == ("noisy", None)
+    assert result.rows == tuple(max(sum(leaf.sums), 0) for leaf in leaves)
+    assert hr.audit.reconstruction(private).supports == result.rows
 
 
 def test_a_function_and_many_flagged_leaves():
-    found = leaf_risk(lambda rows: np.arange(len(rows)), (X, Y))
-    assert len(found.small) == len(found.pure) == len(X)
-    assert f"and {len(X) - 20} more" in str(found)
-    assert repr(found) == "<LeafRisk of 69 leaves: 69 small, 69 pure>"
+    result = leaf_risk(lambda rows: np.arange(len(rows)), (X, Y))
+    assert len(result.small) == len(result.pure) == len(X)
+    assert f"and {len(X) - 20} more" in str(result)
+    assert repr(result) == "<LeafRisk of 69 leaves: 69 small, 69 pure>"
 
 
 def test_rows_without_classes_leave_purity_open():
-    found = LeafRisk(("a", "b"), (3, 40), None, None, "exact")
-    assert (found.small, found.pure, found.few) == ((0,), (), ())
-    assert "pure leaves   unknown" in str(found)
-    assert found.table.columns.tolist() == ["leaf", "rows", "small", "pure", "few"]
-    assert found.table[["pure", "few"]].isna().all().all()
-    assert found.classes_not_examined == (0, 1)
+    result = LeafRisk(("a", "b"), (3, 40), None, None, "exact")
+    assert (result.small, result.pure, result.few) == ((0,), (), ())
+    assert "pure leaves   unknown" in str(result)
+    assert result.table.columns.tolist() == ["leaf", "rows", "small", "pure", "few"]
+    assert result.table[["pure", "few"]].isna().all().all()
+    assert result.classes_not_examined == (0, 1)
 
 
 def test_leaves_without_counts_are_not_examined():
@@ -193,20 +195,20 @@ def test_leaves_without_counts_are_not_examined():
         Rule.of((Literal("b", "true"),), Leaf((2000, 100))),
         Rule.of((), Leaf(label=0)),
     )
-    found = leaf_risk(RuleList(SCHEMA, rules, PrivacyCard.none("no noise")))
-    assert (found.rows, found.counts) == ((3, 2100, None), ((0, 3), (2000, 100), None))
-    assert (found.small, found.pure, found.few, found.empty) == ((0,), (0,), (0,), ())
-    assert (found.not_examined, found.classes_not_examined, found.has_safe_rows) == ((2,), (2,), False)
-    assert "1 of 3 leaves have fewer than 10 rows (3 in total)" in str(found)
-    assert "not examined  leaf 3" in str(found)
-    assert found.table["rows"].tolist() == [3, 2100, pd.NA]
-    assert found.table["pure"].tolist() == [True, False, pd.NA]
+    result = leaf_risk(RuleList(SCHEMA, rules, PrivacyCard.none("no noise")))
+    assert (result.rows, result.counts) == ((3, 2100, None), ((0, 3), (2000, 100), None))
+    assert (result.small, result.pure, result.few, result.empty) == ((0,), (0,), (0,), ())
+    assert (result.not_examined, result.classes_not_examined, result.has_safe_rows) == ((2,), (2,), False)
+    assert "1 of 3 leaves have fewer than 10 rows (3 in total)" in str(result)
+    assert "not examined  leaf 3" in str(result)
+    assert result.table["rows"].tolist() == [3, 2100, pd.NA]
+    assert result.table["pure"].tolist() == [True, False, pd.NA]
 
 
 def test_rows_of_a_leaf_may_be_known_without_its_classes():
-    found = LeafRisk(("a", "b", "c"), (3, 40, 0), ((3, 0), None, None), (0, 1), "exact")
-    assert (found.pure, found.not_examined, found.classes_not_examined) == ((0,), (), (1,))
-    assert "leaf 2, for classes" in str(found)
+    result = LeafRisk(("a", "b", "c"), (3, 40, 0), ((3, 0), None, None), (0, 1), "exact")
+    assert (result.pure, result.not_examined, result.classes_not_examined) == ((0,), (), (1,))
+    assert "leaf 2, for classes" in str(result)
 
 
 @st.composite
@@ -281,22 +283,22 @@ def of_households(size):
 def test_units_are_counted_if_their_column_exists(size):
     """By definition: the different households of a leaf, and of a class in it."""
     schema, model, frame, labels = of_households(size)
-    found, places = leaf_risk(model, (frame, labels)), model.apply(frame)
+    result, places = leaf_risk(model, (frame, labels)), model.apply(frame)
     whose = [[set(frame.hh[(places == leaf) & (labels == k)]) for k in (0, 1)] for leaf in range(4)]
-    assert found.rows == tuple(len(no | yes) for no, yes in whose)
-    assert found.counts == tuple((len(no), len(yes)) for no, yes in whose)
-    assert found.small == tuple(i for i, (no, yes) in enumerate(whose) if len(no | yes) < 10)
-    assert found.table.columns.tolist()[1:4] == ["units (hh)", "units (hh) of 0", "units (hh) of 1"]
-    assert f"{len(found.small)} of 4 leaves have fewer than 10 units (hh)" in str(found)
-    assert sum(found.rows) == {1: 69, 2: 35, 12: 8}[size]  # two of the six households have rows in two leaves
+    assert result.rows == tuple(len(no | yes) for no, yes in whose)
+    assert result.counts == tuple((len(no), len(yes)) for no, yes in whose)
+    assert result.small == tuple(i for i, (no, yes) in enumerate(whose) if len(no | yes) < 10)
+    assert result.table.columns.tolist()[1:4] == ["units (hh)", "units (hh) of 0", "units (hh) of 1"]
+    assert f"{len(result.small)} of 4 leaves have fewer than 10 units (hh)" in str(result)
+    assert sum(result.rows) == {1: 69, 2: 35, 12: 8}[size]  # two of the six households have rows in two leaves
     other = leaf_risk(lambda _: places, (frame, labels), schema=schema)
-    assert (other.rows, other.view) == (found.rows, "units")
+    assert (other.rows, other.view) == (result.rows, "units")
 
 
 def test_rows_without_a_unit_column_may_belong_to_the_same_unit():
     _, model, frame, labels = of_households(12)
-    for found in (leaf_risk(model), leaf_risk(model, (frame.drop(columns="hh"), labels))):
-        assert (found.view, found.rows) == ("exact", (15, 30, 4, 20))
-        assert "one hh may have several rows" in str(found)
+    for result in (leaf_risk(model), leaf_risk(model, (frame.drop(columns="hh"), labels))):
+        assert (result.view, result.rows) == ("exact", (15, 30, 4, 20))
+        assert "one hh may have several rows" in str(result)
     with pytest.raises(ValueError, match="hh"):
         leaf_risk(model, (frame.assign(hh=[None, *frame.hh[1:]]), labels))

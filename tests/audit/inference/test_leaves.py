@@ -44,10 +44,10 @@ def test_a_wrong_number_of_leaves_raises_without_foreign_text():
 
 
 def test_leaves_are_numbered_alike_in_both_sets():
-    names, (one, other) = leaf_numbers(lambda rows: rows[:, 0], [np.array(["b", "a"]), np.array(["c", "b"])])
+    names, (item, other) = leaf_numbers(lambda rows: rows[:, 0], [np.array(["b", "a"]), np.array(["c", "b"])])
     assert names == ("leaf a", "leaf b", "leaf c")
-    assert (one.tolist(), other.tolist()) == ([1, 0], [2, 1])
+    assert (item.tolist(), other.tolist()) == ([1, 0], [2, 1])
     clf = hr.OptimalTreeClassifier(max_depth=1).fit(X, Y)
-    names, (one,) = leaf_numbers(clf, [clf.tree_.apply(X)])
+    names, (item,) = leaf_numbers(clf, [clf.tree_.apply(X)])
     assert names == tuple(f"{i}. {text}" for i, text in enumerate(clf.tree_.conditions, 1))
-    assert one.tolist() == clf.tree_.apply(X).tolist()
+    assert item.tolist() == clf.tree_.apply(X).tolist()

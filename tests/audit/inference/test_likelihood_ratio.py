@@ -37,15 +37,15 @@ def online_by_hand(value, inside, outside, every):
     if common(value):
         return np.log((inside.count(value) + 0.5) / (outside.count(value) + 0.5))
     rare = [[clipped(other) for other in side if not common(other)] for side in (inside, outside)]
-    found = np.log((len(rare[0]) + 0.5) / (len(rare[1]) + 0.5))
+    result = np.log((len(rare[0]) + 0.5) / (len(rare[1]) + 0.5))
     if min(map(len, rare)) < 3:
-        return found
+        return result
     degrees = len(rare[0]) + len(rare[1]) - 2
     variance = sum(np.var(side) * len(side) for side in rare) / degrees
     if variance < 1e-9:
-        return found
+        return result
     first, second = (log_density(clipped(value), side, variance, degrees) for side in rare)
-    return found + first - second
+    return result + first - second
 
 
 def offline_by_hand(value, outside):
@@ -59,14 +59,14 @@ def offline_by_hand(value, outside):
 
 def by_hand(shadows, score):
     """Return the scores of members and non-members, one split and row at a time, by the fits of the other splits."""
-    found = np.empty((2, *shadows.inside.shape))
+    result = np.empty((2, *shadows.inside.shape))
     for split, row in np.ndindex(shadows.inside.shape):
         inside, outside = (side[:, row].tolist() for side in (shadows.inside, shadows.outside))
         every = inside + outside
         own = inside.pop(split), outside.pop(split)
         for side in (0, 1):
-            found[side, split, row] = score(own[side], inside, outside, every)
-    return found
+            result[side, split, row] = score(own[side], inside, outside, every)
+    return result
 
 
 @given(shadows())

@@ -26,9 +26,9 @@ def by_thresholds(members, others, rate):
 
 @given(SCORES, SCORES)
 def test_the_curve_interpolates_between_thresholds(members, others):
-    found, auc = curve(np.array(members, dtype=float), np.array(others, dtype=float))
+    result, auc = curve(np.array(members, dtype=float), np.array(others, dtype=float))
     for place in (0, 50, 100, 137, 200):
-        assert found[place] == pytest.approx(by_thresholds(members, others, FPR[place]), abs=1e-12)
+        assert result[place] == pytest.approx(by_thresholds(members, others, FPR[place]), abs=1e-12)
     higher = np.mean([(a > b) + (a == b) / 2 for a in members for b in others])
     assert auc == pytest.approx(higher)
 
@@ -40,27 +40,27 @@ def test_rates_are_even_in_logarithm_and_hold_the_decades():
 
 def test_means_intervals_and_errors():
     aucs, levels = np.linspace(0.4, 0.6, 21), np.linspace(0, 1, 21)
-    found = Membership("Tree", "guess", (7, 8, 3, 4), np.repeat(levels[:, None], len(FPR), axis=1), aucs)
-    assert found.repeats == 21
-    assert found.auc == pytest.approx(0.5)
-    assert found.auc_interval == pytest.approx((0.41, 0.59))
-    assert found.auc_standard_error == pytest.approx(aucs.std(ddof=1) / 21**0.5)
-    np.testing.assert_allclose(found.tpr, 0.5)
-    np.testing.assert_allclose(found.tpr_band[0], 0.05)
-    np.testing.assert_allclose(found.tpr_band[1], 0.95)
-    assert found.finest_fpr == 0.25
-    assert found.tpr_at(0.25) == pytest.approx(0.5)
+    result = Membership("Tree", "guess", (7, 8, 3, 4), np.repeat(levels[:, None], len(FPR), axis=1), aucs)
+    assert result.repeats == 21
+    assert result.auc == pytest.approx(0.5)
+    assert result.auc_interval == pytest.approx((0.41, 0.59))
+    assert result.auc_standard_error == pytest.approx(aucs.std(ddof=1) / 21**0.5)
+    np.testing.assert_allclose(result.tpr, 0.5)
+    np.testing.assert_allclose(result.tpr_band[0], 0.05)
+    np.testing.assert_allclose(result.tpr_band[1], 0.95)
+    assert result.finest_fpr == 0.25
+    assert result.tpr_at(0.25) == pytest.approx(0.5)
 
 
 def test_the_text_explains_its_numbers_and_is_marked_private():
-    found = Membership("Tree", "guess", (7, 8, 3, 1000), FPR[None], np.array([0.5]))
-    text = str(found)
+    result = Membership("Tree", "guess", (7, 8, 3, 1000), FPR[None], np.array([0.5]))
+    text = str(result)
     assert "0.5: random guessing" in text
     assert text.count(" at FPR ") == 3
     assert "cannot be measured" not in text
     assert "10 members and 1008 non-members" in text
     assert "eyes only" in text
-    assert repr(found) == "<Membership of Tree by guess: AUC 0.500 over 1 splits>"
+    assert repr(result) == "<Membership of Tree by guess: AUC 0.500 over 1 splits>"
 
 
 @pytest.mark.parametrize(
@@ -72,18 +72,18 @@ def test_the_text_explains_its_numbers_and_is_marked_private():
     ],
 )
 def test_rates_below_a_single_row_are_not_printed(others, seen, finest):
-    found = Membership("Tree", "guess", (7, 8, 3, others), FPR[None], np.array([0.5]))
-    text = str(found)
+    result = Membership("Tree", "guess", (7, 8, 3, others), FPR[None], np.array([0.5]))
+    text = str(result)
     assert re.findall(r"% at FPR ([0-9.]+ %)", text) == seen
     assert f"FPR below {finest} cannot be measured with {others} non-members" in text
     with pytest.raises(ValueError, match=r"fpr .* 0\.001"):
-        found.tpr_at(0.001)
-    assert found.tpr_at(1) == 1
+        result.tpr_at(0.001)
+    assert result.tpr_at(1) == 1
 
 
 def test_bad_values_are_refused():
-    found = Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5]))
+    result = Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5]))
     with pytest.raises(ValueError, match=r"0\.25"):
-        found.tpr_at(0)
+        result.tpr_at(0)
     with pytest.raises(ValueError, match="curve"):
         Membership("Tree", "guess", (7, 8, 3, 4), FPR[None], np.array([0.5, 0.5]))

@@ -29,8 +29,8 @@ PRIVATE = hr.PrivateTreeRegressor(5.0, schema=SCHEMA, max_depth=1, release_count
 def test_confidence_in_a_number_decreases_with_the_scaled_error():
     y = np.array([0.0, 0.0, 4.0, 4.0])
     fitted = DummyRegressor(strategy="constant", constant=4.0).fit(np.zeros((4, 1)), y)
-    found = confidence(fitted, LabelledRows.of(np.zeros((4, 1)), y))
-    np.testing.assert_allclose(found, [1 / 3, 1 / 3, 1, 1], atol=1e-9)  # errors of 4, where s is 2
+    result = confidence(fitted, LabelledRows.of(np.zeros((4, 1)), y))
+    np.testing.assert_allclose(result, [1 / 3, 1 / 3, 1, 1], atol=1e-9)  # errors of 4, where s is 2
 
 
 @pytest.mark.parametrize("attack", ["online", "offline", "rmia", "rmia-offline"])
@@ -42,8 +42,8 @@ def test_shadow_models_find_memorised_rows_only(attack):
 
 
 def test_a_forest_on_the_error_finds_rows_that_a_tree_memorises():
-    found = audit.membership(DecisionTreeRegressor(), X, Y, repeats=2, random_state=0)
-    assert found.auc > 0.9
+    result = audit.membership(DecisionTreeRegressor(), X, Y, repeats=2, random_state=0)
+    assert result.auc > 0.9
     piped = make_pipeline(StandardScaler(), DecisionTreeRegressor())
     assert audit.membership(piped, X, Y, repeats=2, random_state=0).auc > 0.9
 
@@ -83,20 +83,20 @@ def test_overfitting_is_measured_of_classes(model):
 
 def test_leaves_are_pure_if_all_numbers_have_the_same_level():
     """Levels of 8: ten rows of the first and two of the last in one leaf; nine of the third in the other."""
-    for found in (audit.leaf_risk(TREE), audit.leaf_risk(TREE, (ROWS, NUMBERS))):
-        assert found.rows == (12, 9)
-        assert found.counts == ((10, 0, 0, 2), (0, 0, 9, 0))
-        assert (found.small, found.pure, found.few) == ((1,), (1,), (0, 1))
-        assert found.classes == (4.0, 12.0, 20.0, 28.0)
+    for result in (audit.leaf_risk(TREE), audit.leaf_risk(TREE, (ROWS, NUMBERS))):
+        assert result.rows == (12, 9)
+        assert result.counts == ((10, 0, 0, 2), (0, 0, 9, 0))
+        assert (result.small, result.pure, result.few) == ((1,), (1,), (0, 1))
+        assert result.classes == (4.0, 12.0, 20.0, 28.0)
     assert audit.leaf_risk(PRIVATE).view == "noisy"
 
 
 def test_leaves_of_other_libraries_regressors_are_counted_by_rows():
     other = DecisionTreeRegressor(max_depth=1).fit(ROWS, NUMBERS)
-    for found in (audit.leaf_risk(other, (ROWS, NUMBERS)), audit.leaf_risk(other, schema=SCHEMA)):
-        assert sorted(found.rows) == [9, 12]
-        assert (found.counts, found.pure, len(found.small)) == (None, (), 1)
-        assert "pure leaves   unknown" in str(found)
+    for result in (audit.leaf_risk(other, (ROWS, NUMBERS)), audit.leaf_risk(other, schema=SCHEMA)):
+        assert sorted(result.rows) == [9, 12]
+        assert (result.counts, result.pure, len(result.small)) == (None, (), 1)
+        assert "pure leaves   unknown" in str(result)
 
 
 def test_numbers_beyond_the_bounds_name_the_column_alone():
@@ -116,8 +116,8 @@ def test_a_model_of_a_number_has_rows_in_its_regions_and_no_classes():
 
 
 def test_one_run_refutes_a_tree_that_memorises_numbers():
-    found = audit.one_run_epsilon(DecisionTreeRegressor(), X, Y, claim=1.0, random_state=0)
-    assert found.refutes
+    result = audit.one_run_epsilon(DecisionTreeRegressor(), X, Y, claim=1.0, random_state=0)
+    assert result.refutes
     private = hr.PrivateTreeRegressor(1.0, schema=SCHEMA, max_depth=1, random_state=0)
     honest = audit.one_run_epsilon(private, ROWS, NUMBERS, claim=1.0, random_state=0)
     assert not honest.refutes
@@ -136,5 +136,5 @@ def test_a_regression_draw_with_a_threefold_weight_is_refuted():
     tables = audit.worst_neighbours(SCHEMA, rows=2)["one row"]
     for epsilon, is_refuted in ((1.0, False), (3.0, True)):
         learner = hr.PrivateTreeRegressor(epsilon, schema=SCHEMA, max_depth=0, objective="absolute")
-        found = audit.empirical_epsilon(learner, *tables, runs=800, claim=1.0, random_state=0)
-        assert found.refutes == is_refuted
+        result = audit.empirical_epsilon(learner, *tables, runs=800, claim=1.0, random_state=0)
+        assert result.refutes == is_refuted

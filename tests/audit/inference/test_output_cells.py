@@ -55,9 +55,9 @@ def test_predicted_numbers_are_divided_into_deciles():
 def test_an_overfitted_ensemble_gives_its_training_rows_away(learner):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 5)), rng.integers(2, size=400)
-    found = overfit(learner.fit(X[:200], y[:200]), (X[:200], y[:200]), (X[200:], y[200:]))
-    assert found.p_value == 0.001
-    assert found.vulnerability > 0.7
+    result = overfit(learner.fit(X[:200], y[:200]), (X[:200], y[:200]), (X[200:], y[200:]))
+    assert result.p_value == 0.001
+    assert result.vulnerability > 0.7
 
 
 @pytest.mark.statistics
@@ -67,8 +67,8 @@ def test_an_ensemble_that_saw_neither_set_is_rarely_suspected():
     for _ in range(400):
         X, y = rng.normal(size=(300, 3)), rng.integers(2, size=300)
         learner = RandomForestClassifier(5, random_state=0).fit(X[:100], y[:100])
-        found = overfit(learner, (X[100:200], y[100:200]), (X[200:], y[200:]))
-        alarms += found.p_value <= 0.05
+        result = overfit(learner, (X[100:200], y[100:200]), (X[200:], y[200:]))
+        alarms += result.p_value <= 0.05
     assert alarms < 34
 
 

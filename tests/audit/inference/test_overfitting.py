@@ -55,14 +55,14 @@ def tau_row_by_row(leaves, y, test_leaves, test_y, name, *, of_all_rows=False):
 @given(tables(), st.booleans())
 def test_tau_and_v_are_the_formulas(counts, of_all_rows):
     (X, y), (X_test, y_test) = map(rows_of, counts)
-    found = overfit(lambda rows: rows[:, 0], (X, y), (X_test, y_test), as_released_code=of_all_rows)
+    outcome = overfit(lambda rows: rows[:, 0], (X, y), (X_test, y_test), as_released_code=of_all_rows)
     at, at_test = X[:, 0].tolist(), X_test[:, 0].tolist()
     taus = {k: tau_row_by_row(at, y, at_test, y_test, k, of_all_rows=of_all_rows) for k in range(len(counts[0][0]))}
-    assert dict(found.tau) == {k: float(tau) for k, tau in taus.items()}
+    assert dict(outcome.tau) == {k: float(tau) for k, tau in taus.items()}
     every = Counter([*y.tolist(), *y_test.tolist()])
     v = Fraction(1, 2) + sum(Fraction(every[k], every.total()) * tau for k, tau in taus.items()) / 2
-    assert found.vulnerability == float(v)
-    assert 0.5 <= found.vulnerability <= 1
+    assert outcome.vulnerability == float(v)
+    assert 0.5 <= outcome.vulnerability <= 1
 
 
 @given(tables())
@@ -96,10 +96,10 @@ def test_v_of_equal_shares_and_of_disjoint_leaves():
 
 def test_v_by_hand():
     # tau(0) = |1/10 - 2/10| = 1/10, tau(1) = |6/10 - 2/5| = 1/5; P[0] = 20/35, P[1] = 15/35
-    found = result(((1, 6), (9, 4)), ((2, 2), (8, 3)))
-    assert found.tau == {0: 0.1, 1: 0.2}
-    assert found.class_shares == {0: 20 / 35, 1: 15 / 35}
-    assert found.vulnerability == pytest.approx(0.5 + (20 / 35 * 0.1 + 15 / 35 * 0.2) / 2)
+    outcome = result(((1, 6), (9, 4)), ((2, 2), (8, 3)))
+    assert outcome.tau == {0: 0.1, 1: 0.2}
+    assert outcome.class_shares == {0: 20 / 35, 1: 15 / 35}
+    assert outcome.vulnerability == pytest.approx(0.5 + (20 / 35 * 0.1 + 15 / 35 * 0.2) / 2)
     # as released: of 20 and of 15 rows: (|1/20 - 2/15| + |9/20 - 8/15|) / 2, (|6/20 - 2/15| + |4/20 - 3/15|) / 2
     released = result(((1, 6), (9, 4)), ((2, 2), (8, 3)), as_released_code=True)
     assert released.tau == pytest.approx({0: 1 / 12, 1: 1 / 12})
@@ -109,7 +109,7 @@ def test_v_by_hand():
 def by_sharing_out(counts, *, of_all_rows):
     """Return the mean of V over all ways to share out the rows that leave the sizes (by class) as they are."""
     bins = [(i, k) for table in counts for i, row in enumerate(table) for k, n in enumerate(row) for _ in range(n)]
-    shape, size, found = np.shape(counts[0]), int(np.sum(counts[0])), []
+    shape, size, outcome = np.shape(counts[0]), int(np.sum(counts[0])), []
     sizes, every = (np.sum(table, axis=0) for table in (counts[0], np.add(*counts)))
     for chosen in combinations(range(len(bins)), size):
         train, test = np.zeros(shape, int), np.zeros(shape, int)
@@ -118,8 +118,8 @@ def by_sharing_out(counts, *, of_all_rows):
         if of_all_rows or (train.sum(axis=0) == sizes).all():
             wholes = (train.sum(), test.sum()) if of_all_rows else (train.sum(axis=0), test.sum(axis=0))
             tau = np.abs(train / wholes[0] - test / wholes[1]).sum(axis=0) / 2
-            found.append(0.5 + (every / every.sum() * tau).sum() / 2)
-    return np.mean(found)
+            outcome.append(0.5 + (every / every.sum() * tau).sum() / 2)
+    return np.mean(outcome)
 
 
 @pytest.mark.parametrize("of_all_rows", [False, True])
@@ -127,19 +127,19 @@ def by_sharing_out(counts, *, of_all_rows):
     "counts", [(((1, 2), (3, 1)), ((2, 1), (1, 2))), (((2, 0), (0, 1), (1, 1)), ((0, 2), (2, 1), (0, 1)))]
 )
 def test_v_by_chance_is_the_mean_over_all_ways_to_share_out_the_rows(counts, of_all_rows):
-    found = result(*counts, as_released_code=of_all_rows)
-    assert found.vulnerability_by_chance == pytest.approx(by_sharing_out(counts, of_all_rows=of_all_rows))
+    outcome = result(*counts, as_released_code=of_all_rows)
+    assert outcome.vulnerability_by_chance == pytest.approx(by_sharing_out(counts, of_all_rows=of_all_rows))
 
 
 def test_v_of_random_splits_has_the_mean_by_chance():
     rng = np.random.default_rng(0)
     leaf, y = rng.integers(5, size=600), rng.integers(2, size=600)
-    found = []
+    outcome = []
     for _ in range(400):
         order = rng.permutation(600)
         parts = [(leaf[part][:, None], y[part]) for part in (order[:400], order[400:])]
-        found.append(overfit(lambda X: X[:, 0], *parts))
-    v, chance = (np.array([getattr(x, name) for x in found]) for name in ("vulnerability", "vulnerability_by_chance"))
+        outcome.append(overfit(lambda X: X[:, 0], *parts))
+    v, chance = (np.array([getattr(x, name) for x in outcome]) for name in ("vulnerability", "vulnerability_by_chance"))
     assert abs((v - chance).mean()) < 4 * v.std() / 20  # false alarm: 1 in 16,000
 
 
@@ -152,14 +152,14 @@ def fitted():
 def test_an_estimator_its_model_and_a_function_agree(fitted):
     clf, train, test = fitted
     pairs = (train, train["risk"]), (test, test["risk"])
-    found = overfit(clf, *pairs)
-    assert found == overfit(clf.rule_list_, *pairs)
-    assert found.classes == ("high", "low", "mid")
-    assert found.leaves == tuple(f"{i}. {text}" for i, text in enumerate(clf.rule_list_.conditions, 1))
-    assert [row for row in found.train if any(row)] == [
+    outcome = overfit(clf, *pairs)
+    assert outcome == overfit(clf.rule_list_, *pairs)
+    assert outcome.classes == ("high", "low", "mid")
+    assert outcome.leaves == tuple(f"{i}. {text}" for i, text in enumerate(clf.rule_list_.conditions, 1))
+    assert [row for row in outcome.train if any(row)] == [
         rule.counts for rule in clf.rule_list_.rules if any(rule.counts)
     ]
-    assert overfit(clf.rule_list_.apply, *pairs).vulnerability == found.vulnerability
+    assert overfit(clf.rule_list_.apply, *pairs).vulnerability == outcome.vulnerability
     assert isinstance(clf.rule_list_, Leaves)
 
 
@@ -168,18 +168,18 @@ def test_trees_frames_and_text_labels(frame, fitted):
     _, train, test = fitted
     clf = hr.OptimalTreeClassifier(max_depth=2, schema=SCHEMA).fit(train, train["risk"])
     columns = [frame(table.astype(object).where(table.notna(), None).to_dict("list")) for table in (train, test)]
-    found = overfit(clf, *((table, table["risk"]) for table in columns))
-    assert np.sum(found.train) == 400
-    assert [row["class"] for row in found.table][:3] == ["high", "low", "mid"]
+    outcome = overfit(clf, *((table, table["risk"]) for table in columns))
+    assert np.sum(outcome.train) == 400
+    assert [row["class"] for row in outcome.table][:3] == ["high", "low", "mid"]
 
 
 def test_scikit_learns_trees_have_leaves():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.integers(2, size=300)
     tree = DecisionTreeClassifier(random_state=0).fit(X[:150], y[:150])
-    found = overfit(tree, (X[:150], y[:150]), (X[150:], y[150:]))
-    assert found.vulnerability > 0.7  # learned by heart
-    assert len(found.leaves) <= tree.get_n_leaves()
+    outcome = overfit(tree, (X[:150], y[:150]), (X[150:], y[150:]))
+    assert outcome.vulnerability > 0.7  # learned by heart
+    assert len(outcome.leaves) <= tree.get_n_leaves()
 
 
 def test_a_class_of_the_schema_without_rows_is_left_out(fitted):
@@ -238,8 +238,8 @@ def test_labels_that_the_model_does_not_know(fitted):
 
 
 def test_classes_may_be_whole_numbers_as_floats():
-    found = overfit(lambda X: np.asarray(X)[:, 0], (TWO, [0.0, 1.0]), (TWO, [0.0, 1.0]))
-    assert found.classes == (0.0, 1.0)
+    outcome = overfit(lambda X: np.asarray(X)[:, 0], (TWO, [0.0, 1.0]), (TWO, [0.0, 1.0]))
+    assert outcome.classes == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("counts", [((1, 1),), ((1, 1), (0,)), ((1, 0), (1, 0))])
@@ -300,7 +300,7 @@ def every_partition(train, test):
     ]
     n_train = train[0]["person"].nunique()
     of = [max((0, 1), key=lambda k, unit=unit: sum(k == own for _, own in unit)) for unit in units]
-    found = []
+    outcome = []
     for chosen in combinations(range(len(units)), n_train):
         if sum(of[i] for i in chosen) != sum(of[:n_train]):
             continue
@@ -308,13 +308,13 @@ def every_partition(train, test):
             [row for i, unit in enumerate(units) if (i in chosen) == side for row in unit] for side in (True, False)
         ]
         if any(len({k for _, k in side}) < 2 for side in sides):
-            found.append(1.0)
+            outcome.append(1.0)
             continue
         (X, y), (X_test, y_test) = (zip(*side, strict=True) for side in sides)
         every = Counter([*y, *y_test])
         taus = {k: tau_row_by_row(X, y, X_test, y_test, k) for k in every}
-        found.append(float(Fraction(1, 2) + sum(Fraction(every[k], every.total()) * taus[k] for k in every) / 2))
-    return np.array(found)
+        outcome.append(float(Fraction(1, 2) + sum(Fraction(every[k], every.total()) * taus[k] for k in every) / 2))
+    return np.array(outcome)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -326,10 +326,10 @@ def test_the_p_value_by_units_equals_enumeration(seed):
         y[:] = rng.integers(0, 2, len(y))
         y[:2] = 0, 1
         X["leaf"] %= 2
-    found = overfit(leaf_of, train, test, schema=UNITS)
+    outcome = overfit(leaf_of, train, test, schema=UNITS)
     every = every_partition(train, test)
-    assert found.p_value == pytest.approx(np.mean(every >= found.vulnerability - 1e-9), abs=0.06)
-    assert found.vulnerability_by_chance == pytest.approx(every.mean(), abs=0.03)
+    assert outcome.p_value == pytest.approx(np.mean(every >= outcome.vulnerability - 1e-9), abs=0.06)
+    assert outcome.vulnerability_by_chance == pytest.approx(every.mean(), abs=0.03)
 
 
 def test_units_of_one_row_are_rows():

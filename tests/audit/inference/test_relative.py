@@ -8,7 +8,7 @@ from tests.audit.inference.shadow_tables import ignoring, leaky, made_up
 def by_hand(shadows, usual):
     """Return the scores, fit by fit: the share of rows with a smaller ratio, and half of those with an equal one."""
     n_splits, n_rows = shadows.inside.shape
-    found = np.empty((2, n_splits, n_rows))
+    result = np.empty((2, n_splits, n_rows))
     for split in range(n_splits):
         others = [k for k in range(n_splits) if k != split]
         for first in (True, False):
@@ -22,8 +22,8 @@ def by_hand(shadows, usual):
             for row in range(n_rows):
                 side = 0 if shadows.first[split, row] == first else 1
                 share = (ratios < ratios[row]).mean() + (ratios == ratios[row]).mean() / 2
-                found[side, split, row] = share
-    return found
+                result[side, split, row] = share
+    return result
 
 
 def online(inside, outside):

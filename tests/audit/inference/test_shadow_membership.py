@@ -56,10 +56,10 @@ def test_the_gain_of_rows_is_the_exact_advantage():
     """Fits are draws, so the rows' mean gain is the mean exact advantage over random halves: within 4 errors."""
     rows, labels = noisy_bits(20, 2, noise=0.5)
     learner = hr.PrivateTreeClassifier(4.0, max_depth=1, release_counts=False)
-    found = lira(learner, rows, labels, repeats=60, random_state=0)
-    each = (found.shadows.inside - found.shadows.outside).mean(axis=1)
+    result = lira(learner, rows, labels, repeats=60, random_state=0)
+    each = (result.shadows.inside - result.shadows.outside).mean(axis=1)
     exact = []
-    for first in found.shadows.first:
+    for first in result.shadows.first:
         others = rows[~first], labels[~first]
         exact.append(exact_membership(learner, rows[first], labels[first], others=others).advantage.mean())
     error = (np.var(each) / len(each) + np.var(exact) / len(exact)) ** 0.5
@@ -72,14 +72,14 @@ def test_the_gain_of_rows_is_the_exact_advantage():
 def test_a_seed_repeats_for_all_numbers_of_processes_and_frames(n_jobs):
     table = people(60)
     learner = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=2, search="greedy", schema=SCHEMA)
-    found = lira(learner, table, table["risk"], repeats=5, random_state=5)
+    result = lira(learner, table, table["risk"], repeats=5, random_state=5)
     frame = pl.from_pandas(table)
-    assert same(found, lira(learner, frame, frame["risk"], repeats=5, random_state=5, n_jobs=n_jobs))
+    assert same(result, lira(learner, frame, frame["risk"], repeats=5, random_state=5, n_jobs=n_jobs))
     assert same(
-        found, lira(lambda: clone(learner), table, table["risk"], repeats=5, random_state=np.random.default_rng(5))
+        result, lira(lambda: clone(learner), table, table["risk"], repeats=5, random_state=np.random.default_rng(5))
     )
-    assert not same(found, lira(learner, table, table["risk"], repeats=5, random_state=6))
-    assert found.target == "PrivateRuleListClassifier"
+    assert not same(result, lira(learner, table, table["risk"], repeats=5, random_state=6))
+    assert result.target == "PrivateRuleListClassifier"
 
 
 def test_progress_is_shown_on_stderr_only_if_verbose(capsys):

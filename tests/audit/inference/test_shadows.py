@@ -33,19 +33,19 @@ def test_each_row_is_in_exactly_one_fit_of_each_split():
     names = np.arange(21)[:, None]
     target = AttackTarget(Recorder, LabelledRows.of(names, np.ones(21, dtype=int)), seeded=True)
     Recorder.fitted = ()
-    found = shadow_fits(target, np.random.default_rng(0).spawn(5), None, verbose=False)
-    assert len(found) == 5
+    result = shadow_fits(target, np.random.default_rng(0).spawn(5), None, verbose=False)
+    assert len(result) == 5
     for split in range(5):
-        one, other = Recorder.fitted[2 * split : 2 * split + 2]
-        assert not one & other
-        assert one | other == set(range(21))
-        assert set(np.flatnonzero(found.first[split]).tolist()) == one
-    assert (found.inside == 1).all()  # said to be right by the fit that has it
-    assert (found.outside == 0).all()
-    assert len({frozenset(one) for one in Recorder.fitted}) == 10
-    assert len({len(one) for one in Recorder.fitted}) > 2  # of a size that coins decide
-    assert len(found.without(2)) == 4
-    assert np.array_equal(found.without(2).first, found.first[[0, 1, 3, 4]])
+        item, other = Recorder.fitted[2 * split : 2 * split + 2]
+        assert not item & other
+        assert item | other == set(range(21))
+        assert set(np.flatnonzero(result.first[split]).tolist()) == item
+    assert (result.inside == 1).all()  # said to be right by the fit that has it
+    assert (result.outside == 0).all()
+    assert len({frozenset(item) for item in Recorder.fitted}) == 10
+    assert len({len(item) for item in Recorder.fitted}) > 2  # of a size that coins decide
+    assert len(result.without(2)) == 4
+    assert np.array_equal(result.without(2).first, result.first[[0, 1, 3, 4]])
 
 
 def test_confidence_is_the_probability_of_the_label():
@@ -64,10 +64,10 @@ def test_labels_of_a_private_tree_are_attacked_without_a_warning():
     tree = drawn.fit(X > 0, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error", LabelsOnlyWarning)
-        found = confidence(tree, LabelledRows.of(X > 0, Y))
+        result = confidence(tree, LabelledRows.of(X > 0, Y))
         with pytest.raises(LabelsOnlyWarning, match="label"):
             tree.predict_proba(X > 0)
-    assert found.tolist() == (tree.predict(X > 0) == Y).tolist()
+    assert result.tolist() == (tree.predict(X > 0) == Y).tolist()
 
 
 def test_confidence_in_a_class_that_a_fit_has_not_seen_is_nothing():
@@ -75,9 +75,9 @@ def test_confidence_in_a_class_that_a_fit_has_not_seen_is_nothing():
     rows = LabelledRows.of(pd.DataFrame(X, columns=list("abc")), names)
     known = names != "maybe"
     fitted = DecisionTreeClassifier(random_state=0).fit(pd.DataFrame(X, columns=list("abc"))[known], names[known])
-    found = confidence(fitted, rows)
-    assert (found[known] == 1).all()
-    assert (found[~known] == 0).all()
+    result = confidence(fitted, rows)
+    assert (result[known] == 1).all()
+    assert (result[~known] == 0).all()
 
 
 def test_labels_that_are_never_predicted_raise():

@@ -48,8 +48,8 @@ def same(one, other):
 def test_the_split_sizes_of_figure_5():
     recorder = Recorder()
     rows = np.arange(101)[:, None]
-    found = membership(recorder, rows, rows[:, 0] % 2, attack=recorder, repeats=3, random_state=0)
-    assert found.sizes == (35, 35, 15, 16)  # 50 members and 51 others, 70 % of each known
+    result = membership(recorder, rows, rows[:, 0] % 2, attack=recorder, repeats=3, random_state=0)
+    assert result.sizes == (35, 35, 15, 16)  # 50 members and 51 others, 70 % of each known
     splits = set()
     for (fitted, labels), made in zip(recorder.fitted, recorder.attempts, strict=True):
         members = set(made.members) | set(made.suspects[:15])
@@ -59,18 +59,18 @@ def test_the_split_sizes_of_figure_5():
         assert sorted(parts) == list(range(101))
         splits.add(tuple(sorted(members)))
     assert len(splits) == 3
-    assert found.auc == 0.5
-    np.testing.assert_allclose(found.tpr, found.fpr)
+    assert result.auc == 0.5
+    np.testing.assert_allclose(result.tpr, result.fpr)
 
 
 @pytest.mark.xdist_group("processes")
 def test_a_seed_repeats_for_all_numbers_of_processes():
     target = make_pipeline(StandardScaler(), DecisionTreeClassifier(max_features=1))
     options = {"repeats": 2, "attack": FEW_TREES}
-    found = membership(target, X, Y, random_state=5, **options)
-    assert same(found, membership(target, X, Y, random_state=5, n_jobs=2, **options))
-    assert same(found, membership(target, X, Y, random_state=np.random.default_rng(5), **options))
-    assert not same(found, membership(target, X, Y, random_state=6, **options))
+    result = membership(target, X, Y, random_state=5, **options)
+    assert same(result, membership(target, X, Y, random_state=5, n_jobs=2, **options))
+    assert same(result, membership(target, X, Y, random_state=np.random.default_rng(5), **options))
+    assert not same(result, membership(target, X, Y, random_state=6, **options))
     assert target.get_params()["decisiontreeclassifier__random_state"] is None
 
 
@@ -82,8 +82,8 @@ def test_frames_go_to_other_processes_and_all_kinds_agree(kind, attack):
     frame = kind(table)
     target = hr.PrivateRuleListClassifier(epsilon=1.0, max_rules=3, search="greedy", schema=SCHEMA)
     options = {"attack": attack, "repeats": 2, "random_state": 0}
-    found = membership(target, frame, frame["risk"], n_jobs=2, **options)
-    assert same(found, membership(target, table, table["risk"], **options))
+    result = membership(target, frame, frame["risk"], n_jobs=2, **options)
+    assert same(result, membership(target, table, table["risk"], **options))
 
 
 def test_a_factory_a_class_and_an_estimator_agree():
@@ -125,8 +125,8 @@ def test_noise_stays_secure_without_a_seed():
 
 def test_text_labels_with_spaces_and_many_classes():
     names = np.array([" a", "b ", "c"], dtype=object)[np.random.default_rng(0).integers(3, size=120)]
-    found = membership(DecisionTreeClassifier(), X + np.arange(120)[:, None], names, repeats=2, random_state=0)
-    assert found.auc > 0.6
+    result = membership(DecisionTreeClassifier(), X + np.arange(120)[:, None], names, repeats=2, random_state=0)
+    assert result.auc > 0.6
 
 
 def test_progress_is_shown_on_stderr_only_if_verbose(capsys):

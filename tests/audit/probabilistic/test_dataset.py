@@ -115,16 +115,16 @@ def test_the_dataset_of_a_model_has_the_entropy_of_its_reconstruction(model, dat
     supports = some_supports(data, count_rows_each(domain.regions(paths), domain.weights))
     if not any(supports) or domain.possible_rows < 2:
         return
-    found = hr.audit.reconstruction(model, supports=supports)
-    known = ProbabilisticDataset.of(found)
+    result = hr.audit.reconstruction(model, supports=supports)
+    known = ProbabilisticDataset.of(result)
     assert known.n_rows == sum(supports)
-    assert known.entropy_bits == pytest.approx(found.entropy_bits, abs=1e-9)
-    assert known.uncertainty == pytest.approx(found.uncertainty, abs=1e-12)
+    assert known.entropy_bits == pytest.approx(result.entropy_bits, abs=1e-9)
+    assert known.uncertainty == pytest.approx(result.uncertainty, abs=1e-12)
     assert [row.possible_rows for row, _ in known.groups] == [
-        w for w, n in zip(found.possible_rows, supports, strict=True) if n
+        w for w, n in zip(result.possible_rows, supports, strict=True) if n
     ]
     if not any(len(factor.attributes) > 1 for row in known.rows for factor in row.factors):
-        assert known.dist() == pytest.approx(found.dist(), abs=1e-12)
+        assert known.dist() == pytest.approx(result.dist(), abs=1e-12)
     assert known.is_compatible(known.sample(0))
 
 
@@ -154,8 +154,8 @@ def test_a_table_is_drawn_with_the_columns_that_the_learner_reads():
     again = Counter(zip(clf.rule_list_.apply(drawn).tolist(), drawn[label], strict=True))
     told = {(j, c): n for j, row in enumerate(counts) for c, n in zip(data.schema.classes, row, strict=True)}
     assert again == {key: n for key, n in told.items() if n}
-    found = hr.audit.reconstruction(clf, resolution=resolution)
-    assert known.entropy_bits == pytest.approx(found.entropy_bits, rel=1e-12)
+    result = hr.audit.reconstruction(clf, resolution=resolution)
+    assert known.entropy_bits == pytest.approx(result.entropy_bits, rel=1e-12)
 
 
 SMALL = Schema({"a": Boolean(), "n": Integer(0, 4, cuts=(1, 2)), "c": Categorical(("u", "v", "w"))}, LABEL)
@@ -197,8 +197,8 @@ def test_a_prior_makes_some_rows_likelier():
     masses = {row: n_chance[row[1]] for row in rows_left() if row[2] != "v"}
     expected = {row: mass / sum(masses.values()) for row, mass in masses.items()}
     assert known.rows[0].entropy_bits == pytest.approx(-sum(p * log2(p) for p in expected.values()))
-    found = hr.audit.reconstruction(OVERLAPPING, prior=prior)
-    assert known.entropy_bits == pytest.approx(found.entropy_bits, rel=1e-12)
+    result = hr.audit.reconstruction(OVERLAPPING, prior=prior)
+    assert known.entropy_bits == pytest.approx(result.entropy_bits, rel=1e-12)
     counts = Counter(known.sample(6)[["a", "n", "c"]].itertuples(index=False, name=None))
     assert set(counts) == set(expected)
     assert chisquare([counts[row] for row in expected], [8000 * p for p in expected.values()]).pvalue > ALARM
@@ -298,10 +298,10 @@ def test_labels_are_known_only_if_all_are():
 
 
 def test_several_models_are_read_together():
-    one = RuleList(LIST_SCHEMA, (Rule((A1,), (1, 3)), Rule((), (1, 0))), CARD)
-    found = hr.audit.joint_reconstruction([one, RULE_LIST_1], TABLE_III[list(BITS)])
-    known = ProbabilisticDataset.of(found)
-    assert known.entropy_bits == pytest.approx(found.entropy_bits)
+    item = RuleList(LIST_SCHEMA, (Rule((A1,), (1, 3)), Rule((), (1, 0))), CARD)
+    result = hr.audit.joint_reconstruction([item, RULE_LIST_1], TABLE_III[list(BITS)])
+    known = ProbabilisticDataset.of(result)
+    assert known.entropy_bits == pytest.approx(result.entropy_bits)
     assert known.labels is None
 
 

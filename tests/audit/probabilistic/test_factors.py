@@ -26,13 +26,13 @@ def numbered(weights):
 @given(weighted())
 def test_a_box_factor_equals_enumeration(case):
     region, weights, masses = case
-    found = dict(bins_inside(region, masses))
-    if not found:
+    result = dict(bins_inside(region, masses))
+    if not result:
         return
     factor = BoxFactor(tuple(range(len(weights))), region, weights, masses)
-    total = sum(found.values())
+    total = sum(result.values())
     expected = []
-    for row, mass in found.items():
+    for row, mass in result.items():
         held = prod(weights[k][bin] for k, bin in enumerate(row))
         for ranks in product(*(range(weights[k][bin]) for k, bin in enumerate(row))):
             expected.append((tuple(zip(row, ranks, strict=True)), Fraction(mass, total * held)))
@@ -42,20 +42,20 @@ def test_a_box_factor_equals_enumeration(case):
     assert factor.uniform or masses != weights
     assert factor.entropy_bits == pytest.approx(-sum(p * log2(p) for _, p in expected), abs=1e-9)
     for k, bins in enumerate(weights):
-        marginal = [Fraction(sum(m for row, m in found.items() if row[k] == c), total) for c in range(len(bins))]
+        marginal = [Fraction(sum(m for row, m in result.items() if row[k] == c), total) for c in range(len(bins))]
         assert factor.marginals[k] == tuple(marginal)
     everything = list(product(*(range(len(bins)) for bins in weights)))
-    assert factor.allows(np.array(everything)).tolist() == [row in found for row in everything]
+    assert factor.allows(np.array(everything)).tolist() == [row in result for row in everything]
 
 
 @given(weighted(), st.integers(0, 9))
 def test_only_possible_rows_are_drawn(case, seed):
     region, weights, masses = case
-    found = dict(bins_inside(region, masses))
-    if found:
+    result = dict(bins_inside(region, masses))
+    if result:
         factor = BoxFactor(tuple(range(len(weights))), region, weights, masses)
         drawn = factor.draw(20, np.random.default_rng(seed))
-        assert {tuple(row) for row in drawn.tolist()} <= set(found)
+        assert {tuple(row) for row in drawn.tolist()} <= set(result)
 
 
 WEIGHTS = ((1, 2, 1), (1, 1), (2, 1), (1, 1))
@@ -65,11 +65,11 @@ OVERLAPPING = Region(
 
 
 def p_value(drawn, masses):
-    found = dict(bins_inside(OVERLAPPING, masses))
-    counts = dict.fromkeys(found, 0)
+    result = dict(bins_inside(OVERLAPPING, masses))
+    counts = dict.fromkeys(result, 0)
     for row in drawn.tolist():
         counts[tuple(row)] += 1
-    expected = np.array(list(found.values())) / sum(found.values()) * len(drawn)
+    expected = np.array(list(result.values())) / sum(result.values()) * len(drawn)
     return chisquare(list(counts.values()), expected).pvalue
 
 

@@ -24,18 +24,18 @@ def distance(one, other):
 
 def cost(row, values):
     """Return whether a row is impossible, and its mean distance from what is known, over all its outcomes."""
-    found = outcomes(row, ProbabilisticDataset(DOMAINS, [{}]).domains)
-    mean = sum(float(p) * sum(map(distance, outcome, values)) for outcome, p in found.items())
-    return int(values not in found), mean
+    result = outcomes(row, ProbabilisticDataset(DOMAINS, [{}]).domains)
+    mean = sum(float(p) * sum(map(distance, outcome, values)) for outcome, p in result.items())
+    return int(values not in result), mean
 
 
 def total(known, rows, labels, order):
-    found = [cost(row, rows[place]) for row, place in zip(known.rows, order, strict=True)]
+    result = [cost(row, rows[place]) for row, place in zip(known.rows, order, strict=True)]
     wrong = sum(
         bool(bad) or (labels is not None and known.labels is not None and labels[place] != label)
-        for (bad, _), place, label in zip(found, order, known.labels or order, strict=True)
+        for (bad, _), place, label in zip(result, order, known.labels or order, strict=True)
     )
-    return wrong, sum(mean for _, mean in found)
+    return wrong, sum(mean for _, mean in result)
 
 
 def best(known, rows, labels):
@@ -66,9 +66,9 @@ def test_no_permutation_is_better(problem, largest):
         patch.setattr(import_module("hedgerow.audit.probabilistic.dataset"), "_LARGEST", largest)
         order = align(known, table)
     assert sorted(order) == list(range(len(rows)))
-    found, expected = total(known, rows, labels, order), best(known, rows, labels)
-    assert found[0] == expected[0]
-    assert found[1] == pytest.approx(expected[1], abs=1e-6)
+    result, expected = total(known, rows, labels, order), best(known, rows, labels)
+    assert result[0] == expected[0]
+    assert result[1] == pytest.approx(expected[1], abs=1e-6)
 
 
 @pytest.mark.parametrize(("model", "table"), [(FIGURE_1, TABLE_I), (RULE_LIST_1, TABLE_III)])

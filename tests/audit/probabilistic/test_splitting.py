@@ -62,6 +62,6 @@ def test_a_box_within_another_joins_nothing():
 def test_each_component_is_a_part():
     bits, full = ((1, 1),) * 90, (3,) * 90
     threes = tuple((*full[:i], 2, 2, 2, *full[i + 3 :]) for i in range(0, 90, 3))
-    found = factors_of(Region(full, threes), bits, bits)
-    assert [factor.attributes for factor in found] == [(i, i + 1, i + 2) for i in range(0, 90, 3)]
-    assert {factor.value_combinations for factor in found} == {7}
+    result = factors_of(Region(full, threes), bits, bits)
+    assert [factor.attributes for factor in result] == [(i, i + 1, i + 2) for i in range(0, 90, 3)]
+    assert {factor.value_combinations for factor in result} == {7}

@@ -8,11 +8,11 @@ from math import log2, prod
 def outcomes(row, domains):
     """Return the possible rows, by the values of their attributes, and the probability of each."""
     order = [place for factor in row.factors for place in factor.attributes]
-    found = {}
+    result = {}
     for choice in product(*(list(factor.outcomes(domains)) for factor in row.factors)):
         values = dict(zip(order, (value for own, _ in choice for value in own), strict=True))
-        found[tuple(values[place] for place in sorted(order))] = prod((p for _, p in choice), start=Fraction(1))
-    return found
+        result[tuple(values[place] for place in sorted(order))] = prod((p for _, p in choice), start=Fraction(1))
+    return result
 
 
 def worlds(known):

@@ -112,9 +112,9 @@ def check(model, leaf, table, schema, features=None, *, bits=True, domain=None) 
     possible = count_rows_each(space.regions(own), space.weights)
     assert sum(possible) == space.possible_rows
     if domain is not None:
-        found = own.apply(domain, space.schema)
-        assert_same_parts(found, leaf(domain))
-        assert np.bincount(found, minlength=len(paths)).tolist() == list(possible)
+        result = own.apply(domain, space.schema)
+        assert_same_parts(result, leaf(domain))
+        assert np.bincount(result, minlength=len(paths)).tolist() == list(possible)
     if bits:
         binary = Domain.of(schema, paths.literals, independent_bits=True)
         assert sum(count_rows_each(binary.regions(own), binary.weights)) == binary.possible_rows

@@ -13,8 +13,8 @@ def columns(attribute, features=None):
 
 
 def sides(attribute, number, missing_holds=None):
-    found = columns(attribute)
-    return tuple(found.at_most(0, number, holds=holds, missing_holds=missing_holds) for holds in (True, False))
+    result = columns(attribute)
+    return tuple(result.at_most(0, number, holds=holds, missing_holds=missing_holds) for holds in (True, False))
 
 
 def kept(attribute, path):
@@ -39,8 +39,8 @@ def kept(attribute, path):
 )
 def test_the_sides_of_a_cut(attribute, number, low, high):
     for missing in (None, False, True):  # which makes no difference where the schema allows none
-        one, other = sides(attribute, number, missing)
-        assert (kept(attribute, one), kept(attribute, other)) == (low, high)
+        item, other = sides(attribute, number, missing)
+        assert (kept(attribute, item), kept(attribute, other)) == (low, high)
 
 
 @pytest.mark.parametrize("below", [False, True])
@@ -56,8 +56,8 @@ def test_the_sides_of_a_cut(attribute, number, low, high):
     ],
 )
 def test_missing_values_take_the_branch_of_the_model(attribute, number, low, high, below):
-    one, other = sides(attribute, number, below)
-    assert kept(attribute, one) == low | ({"missing"} if below else set())
+    item, other = sides(attribute, number, below)
+    assert kept(attribute, item) == low | ({"missing"} if below else set())
     assert kept(attribute, other) == high | (set() if below else {"missing"})
 
 
@@ -74,8 +74,8 @@ def test_missing_values_take_the_branch_of_the_model(attribute, number, low, hig
     ],
 )
 def test_missing_values_can_be_separated_from_all_other_values(attribute, number, below):
-    one, other = sides(attribute, number, below)
-    assert one == ((Literal("a", "missing"), below),)
+    item, other = sides(attribute, number, below)
+    assert item == ((Literal("a", "missing"), below),)
     assert other == ((Literal("a", "missing"), not below),)
 
 
@@ -141,12 +141,12 @@ def test_numbers_that_mean_missing_take_the_branch_of_missing_values():
 
 def test_a_literal_column_is_1_if_the_literal_holds():
     literal = Literal("a", "=", ("x",))
-    found = columns(Categorical(("x", "y"), missing="bin", outside="bin"), [literal])
-    assert found.at_most(0, 0.5, holds=True) == found.is_one(0, holds=False) == ((literal, False),)
-    assert found.at_most(0, 0.5, holds=False) == found.is_one(0, holds=True) == ((literal, True),)
+    result = columns(Categorical(("x", "y"), missing="bin", outside="bin"), [literal])
+    assert result.at_most(0, 0.5, holds=True) == result.is_one(0, holds=False) == ((literal, False),)
+    assert result.at_most(0, 0.5, holds=False) == result.is_one(0, holds=True) == ((literal, True),)
     for number in (-0.5, 1, 1.5):
         with pytest.raises(SchemaError, match=f"with {number}"):
-            found.at_most(0, number, holds=True)
+            result.at_most(0, number, holds=True)
 
 
 def test_less_than_a_number_leaves_it_above():
@@ -162,9 +162,9 @@ def test_less_than_a_number_leaves_it_above():
     "attribute", [Boolean(), Integer(0, 1, cuts=(0,)), Categorical((0, 1)), Categorical(("1", "0"))]
 )
 def test_bits_are_one_or_zero(attribute):
-    ones = kept(attribute, settled_to_zero(columns(attribute).is_one(0, holds=True)))
+    items = kept(attribute, settled_to_zero(columns(attribute).is_one(0, holds=True)))
     zeros = kept(attribute, settled_to_zero(columns(attribute).is_one(0, holds=False)))
-    assert ones in ({"true"}, {"(0, 1]"}, {"1"})
+    assert items in ({"true"}, {"(0, 1]"}, {"1"})
     assert zeros in ({"false"}, {"[0, 0]"}, {"0"})
 
 

@@ -22,13 +22,13 @@ def fitted(X, y, **options):
 
 def captured(model, X):
     """Return the rule that each row is caught by, read off the rules as CORELS prints them."""
-    found = []
+    result = []
     for row in X:
         for number, rule in enumerate(model.rl().rules):
             if all(row[abs(i) - 1] == (i > 0) for i in rule["antecedents"] if i):
-                found.append(number)
+                result.append(number)
                 break
-    return found
+    return result
 
 
 def test_rows_are_caught_by_the_rule_that_predicts_them():

@@ -51,8 +51,8 @@ def test_infrequent_categories_have_one_column():
 
 
 def test_values_that_are_numbers_are_scaled_and_text_is_refused():
-    (found,) = transformer_features(MinMaxScaler((2, 6)).fit(FRAME[["smoker"]]), Schema({"smoker": Boolean()}))
-    assert [number for _, number in found.numbers] == [2.0, 6.0]
+    (result,) = transformer_features(MinMaxScaler((2, 6)).fit(FRAME[["smoker"]]), Schema({"smoker": Boolean()}))
+    assert [number for _, number in result.numbers] == [2.0, 6.0]
     with pytest.raises(SchemaError, match=r"hue.* text"):
         transformer_features(MinMaxScaler().fit([[0], [1]]), Schema({"hue": Categorical(("0", "red"))}))
 

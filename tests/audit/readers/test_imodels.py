@@ -27,17 +27,17 @@ LISTS = ("GreedyRuleListClassifier", "OneRClassifier", "FastFrugalTreeClassifier
 
 def captured(model, X):
     """Return the rule that each row is caught by, as the text of each model's `predict_proba` says."""
-    found = []
+    result = []
     for row in X:
         for number, rule in enumerate(model.rules_[:-1]):
             value, cut = row[rule["index_col"]], rule["cutoff"]
             above = value > cut if type(model).__name__ == "FastFrugalTreeClassifier" else value >= cut
             if above != rule["flip"]:
-                found.append(number)
+                result.append(number)
                 break
         else:
-            found.append(len(model.rules_) - 1)
-    return found
+            result.append(len(model.rules_) - 1)
+    return result
 
 
 def two_classes(rng, table):

@@ -36,13 +36,13 @@ def test_dummies_of_pandas_and_scikit_learn_are_known():
     codes = {value: Literal("code", "=", (value,)) for value in (1, 20, -3)}
     smoker = [Literal("smoker", "false"), Literal("smoker", "true")]
     dummies = pd.get_dummies(frame[["hue", "smoker"]], dummy_na=True).join(pd.get_dummies(frame["code"], prefix="code"))
-    found = {name: meaning(name, SCHEMA) for name in dummies if not name.startswith(("code_nan", "smoker_nan"))}
-    assert {literal for name, literal in found.items() if name.startswith("hue")} == {
+    result = {name: meaning(name, SCHEMA) for name in dummies if not name.startswith(("code_nan", "smoker_nan"))}
+    assert {literal for name, literal in result.items() if name.startswith("hue")} == {
         red,
         blue,
         Literal("hue", "missing"),
     }
-    assert {literal for name, literal in found.items() if name.startswith("code")} == set(codes.values())
+    assert {literal for name, literal in result.items() if name.startswith("code")} == set(codes.values())
     for columns in (frame, frame.astype({"smoker": float})):
         encoder = OneHotEncoder().fit(columns)
         expected = [*(codes[code] for code in (-3, 1, 20)), *smoker]
@@ -102,8 +102,8 @@ def test_dummies_of_a_declared_missing_value_are_known():
         OneHotEncoder().fit(frame).get_feature_names_out(),
         ["hue=?", "code_-9.0"],
     ):
-        found = {meaning(name, schema) for name in names}
-        assert {Literal("hue", "missing"), Literal("code", "missing")} <= found
+        result = {meaning(name, schema) for name in names}
+        assert {Literal("hue", "missing"), Literal("code", "missing")} <= result
     with pytest.raises(SchemaError, match="smoker"):
         meaning("smoker_?", schema)
     with pytest.raises(SchemaError, match="hue"):

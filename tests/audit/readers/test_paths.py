@@ -28,9 +28,9 @@ def test_rows_have_the_leaf_of_the_model(case):
 @given(trees() | rule_lists())
 def test_conditions_equal_the_models_own_without_repeated_attributes(model):
     paths, schema = paths_of(model)
-    for path, own, found in zip(paths.paths, model.conditions, paths.conditions(schema), strict=True):
+    for path, own, result in zip(paths.paths, model.conditions, paths.conditions(schema), strict=True):
         if path and len({literal.attribute for literal, _ in path}) == len(path):
-            assert found == own
+            assert result == own
 
 
 WORDS = ("a", "b, c", "d", "e", "f")
@@ -61,7 +61,7 @@ def holds(text, attribute, place):
         is_missing = place == attribute.n_known and attribute.missing == "bin"
         return not inside and not is_missing if " not in {" in text else inside
     literals = attribute.literals("x", negations=True)
-    return bool(attribute.truth(next(one for one in literals if str(one) == text))[place])
+    return bool(attribute.truth(next(literal for literal in literals if str(literal) == text))[place])
 
 
 @given(st.sampled_from(sorted(KINDS)), st.data())

@@ -29,8 +29,8 @@ def leaves(model, X):
     def walk(node, row, place):
         if node.is_leaf_node():
             return place
-        one = row[node.feature] == 1
-        return walk(node.right_child if one else node.left_child, row, 2 * place + 1 + one)
+        item = row[node.feature] == 1
+        return walk(node.right_child if item else node.left_child, row, 2 * place + 1 + item)
 
     return [walk(model.tree_, row, 0) for row in bits]
 

@@ -206,8 +206,8 @@ def test_every_float_takes_the_branch_of_the_tree():
             domain, decision_paths = normalised(paths, Schema({"a": Real(0, 1e6, cuts=())}))
             table = pd.DataFrame({"a": near + (X + 0).ravel().tolist()})
             leaves = np.unique(tree.apply(table.to_numpy()), return_inverse=True)[1]
-            found = np.unique(decision_paths.apply(table, domain.schema), return_inverse=True)[1]
-            assert len(set(zip(leaves, found, strict=True))) == len(set(leaves)) == len(set(found)) == len(cuts) + 1
+            result = np.unique(decision_paths.apply(table, domain.schema), return_inverse=True)[1]
+            assert len(set(zip(leaves, result, strict=True))) == len(set(leaves)) == len(set(result)) == len(cuts) + 1
 
 
 def test_whole_numbers_that_are_equal_in_float32():

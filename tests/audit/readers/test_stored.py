@@ -35,10 +35,10 @@ class Holder:
 
 
 def kinds(model: object, schema: Schema | None = None) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for one in stored_contents(model, schema):
-        found.setdefault(one.kind, set()).add(one.place)
-    return found
+    result: dict[str, set[str]] = {}
+    for content in stored_contents(model, schema):
+        result.setdefault(content.kind, set()).add(content.place)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,18 @@ def test_transformer_columns_and_booleans_are_not_reported_as_values():
 
 
 def test_the_number_of_rows_is_exact():
-    found = {one.place: one.amount for one in stored_contents(KNeighborsClassifier().fit(X, Y))}
-    assert found["_fit_X"] == found["_tree"] == 37
+    result = {content.place: content.amount for content in stored_contents(KNeighborsClassifier().fit(X, Y))}
+    assert result["_fit_X"] == result["_tree"] == 37
     held = stored_contents(Holder(x_=pd.DataFrame(X), a=[{"b": X.copy()}], n_features_in_=3))
-    assert [(one.kind, one.place, one.amount) for one in held] == [("rows", "x_", 37), ("rows", "a[0][…]", 37)]
+    assert [(content.kind, content.place, content.amount) for content in held] == [
+        ("rows", "x_", 37),
+        ("rows", "a[0][…]", 37),
+    ]
 
 
 def test_a_place_names_no_key_of_a_mapping():
     held = Holder(means_by_name={"Mrs Smith": [97.0, 41.0], "Mr Jones": 3})
-    assert [str(one) for one in stored_contents(held)] == ["2 statistics of rows (means_by_name[…])"]
+    assert [str(content) for content in stored_contents(held)] == ["2 statistics of rows (means_by_name[…])"]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +91,9 @@ def test_a_place_names_no_key_of_a_mapping():
     ],
 )
 def test_extremes_and_statistics_are_distinguished(model, kind, places):
-    found = kinds(model.fit(X))
-    assert places <= found[kind]
-    assert "rows" not in found
+    result = kinds(model.fit(X))
+    assert places <= result[kind]
+    assert "rows" not in result
 
 
 @pytest.mark.parametrize(
@@ -111,8 +114,8 @@ def test_categories_are_reported_unless_the_schema_lists_them():
     words = np.array([["a"], ["b"], ["c d"]] * 5, dtype=object)
     encoder = OneHotEncoder().fit(words)
     schema = Schema({"ward": Categorical(("a", "b"))}, Label("ill", (0, 1)))
-    assert [(one.kind, one.amount) for one in stored_contents(encoder)] == [("values", 3)]
-    assert [(one.kind, one.amount) for one in stored_contents(encoder, schema)] == [("values", 1)]
+    assert [(content.kind, content.amount) for content in stored_contents(encoder)] == [("values", 3)]
+    assert [(content.kind, content.amount) for content in stored_contents(encoder, schema)] == [("values", 1)]
     whole = Schema({"ward": Categorical(("a", "b", "c d"))}, Label("ill", (0, 1)))
     assert stored_contents(encoder, whole) == ()
 
@@ -171,8 +174,8 @@ def test_no_code_of_metaclasses_and_subclasses_is_run():
     fake = type("KDTree", (), {"data": property(run)})
     mapping = type("Mapping", (dict,), {"__len__": run, "__iter__": run})
     held = [kind("Own", (), {})(), X.view(array), [text("a"), text("b")], frame(X), fake(), mapping(a=X)]
-    found = {one.place: one.kind for one in stored_contents(Holder(held=held, n_features_in_=3))}
-    assert found == {
+    result = {content.place: content.kind for content in stored_contents(Holder(held=held, n_features_in_=3))}
+    assert result == {
         "held[1]": "rows",
         "held[2]": "values",
         "held[5][…]": "rows",
@@ -186,8 +189,8 @@ def test_objects_that_cannot_be_looked_into_are_reported():
     def closure() -> object:
         return held
 
-    assert [one.kind for one in stored_contents(Holder(f=closure))] == ["unread"]
-    assert [one.kind for one in stored_contents(Holder(f=iter([1, 2])))] == ["unread"]
+    assert [content.kind for content in stored_contents(Holder(f=closure))] == ["unread"]
+    assert [content.kind for content in stored_contents(Holder(f=iter([1, 2])))] == ["unread"]
 
 
 def test_no_code_of_the_object_is_run_and_cycles_end():
@@ -195,15 +198,15 @@ def test_no_code_of_the_object_is_run_and_cycles_end():
         def __getattribute__(self, name: str) -> object:
             raise AssertionError(f"ran code for {name}")
 
-    one = Hostile()
-    ring: list[object] = [one]
+    content = Hostile()
+    ring: list[object] = [content]
     ring.append(ring)
     deep: object = []
     for _ in range(100):
         deep = [deep]
-    assert {one.kind for one in stored_contents(Holder(a=ring, b=deep))} == {"unread"}
+    assert {content.kind for content in stored_contents(Holder(a=ring, b=deep))} == {"unread"}
 
 
 def test_an_isolation_forest_holds_statistics_and_no_rows():
-    found = kinds(IsolationForest(n_estimators=3, random_state=0).fit(X))
-    assert "rows" not in found
+    result = kinds(IsolationForest(n_estimators=3, random_state=0).fit(X))
+    assert "rows" not in result

@@ -174,7 +174,7 @@ def test_leaves_hold_the_rows_that_come_to_them_one_by_one(problem, data):
 def test_adding_a_row_changes_one_leaf_by_one(problem, data):
     tree = trees(problem.space, data.draw, 3)
     less = type(problem)(problem.schema, problem.rows[1:], problem.space)
-    before, after = (np.array(list(leaf_totals(one.tally, one.space, tree))) for one in (less, problem))
+    before, after = (np.array(list(leaf_totals(item.tally, item.space, tree))) for item in (less, problem))
     assert sorted((after - before).ravel().tolist()) == [0] * (after.size - 1) + [1]
 
 
@@ -192,13 +192,13 @@ def test_an_added_row_changes_one_node_by_at_most_the_sensitivity(name, problem,
 
     def record(query, level):
         scores = scores_of(query)
-        picks[level] = scores, [data.draw(st.integers(0, len(one) - 1)) for one in scores]
+        picks[level] = scores, [data.draw(st.integers(0, len(item) - 1)) for item in scores]
         return picks[level][1]
 
     def compare(query, level):
         scores, chosen = picks[level]
         before = scores_of(query)
-        moved = [after - one for one, after in zip(before, scores, strict=True)]
+        moved = [after - item for item, after in zip(before, scores, strict=True)]
         assert sum(bool(change.any()) for change in moved) <= 1
         assert all(change.min() >= 0 and change.max() <= score.sensitivity for change in moved)
         assert Siblings(PermuteAndFlip(Fraction(1), score.sensitivity)).distance(before, scores) <= score.sensitivity

@@ -21,13 +21,13 @@ boxed = st.one_of(
 
 def reached(space, choices):
     """All sets of worlds that so many choices can lead to, each with the fewest choices that it needs."""
-    found = Models(space, 0)
-    first = {found.begin: 0}
-    frontier = [found.begin]
+    result = Models(space, 0)
+    first = {result.begin: 0}
+    frontier = [result.begin]
     for taken in range(1, choices + 1):
         following = []
         for here in frontier:
-            for caught in found.catches:
+            for caught in result.catches:
                 if here & caught and here - caught:
                     parts = [here & caught, here - caught] if CAUGHT in space.branches else [here - caught]
                     following += [part for part in parts if part not in first]
@@ -104,10 +104,10 @@ def test_parts_of_the_first_axis_are_all_of_it():
     boxes = Boxes.of(Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Boolean())), 3)
     for group in boxes.groups(2):
         for numbers in (1, 3, 1000):
-            found = np.zeros(group.shape)
+            result = np.zeros(group.shape)
             for block in group.blocks(numbers):
-                found[block] += 1
-            assert (found == 1).all()
+                result[block] += 1
+            assert (result == 1).all()
 
 
 def test_an_attribute_without_options_has_no_axis():

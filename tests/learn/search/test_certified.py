@@ -59,9 +59,9 @@ def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
         with pytest.MonkeyPatch.context() as patch:
             if narrow:
                 patch.setattr(certified, "_QUICK_STATES", 1)
-            found = find(problem, settings)
-        check_model(problem, settings, found)
-        assert found.objective == found.lower_bound == least(problem, settings)
+            result = find(problem, settings)
+        check_model(problem, settings, result)
+        assert result.objective == result.lower_bound == least(problem, settings)
 
     best()
 
@@ -74,10 +74,10 @@ def test_all_boxes_hold_the_best_model_that_there_is(examples):
         boxes = Boxes.of(problem.space, min(settings.depth, problem.space.n_options))
         if boxes is not None:
             told = []
-            found = exhaust(problem.tally, boxes, as_given(problem, settings), lambda *step: told.append(step))
-            check_model(problem, settings, found)
-            assert found.objective == found.lower_bound == least(problem, settings)
-            assert not told or told[-1] == (1, found.n_states, found.n_states)
+            result = exhaust(problem.tally, boxes, as_given(problem, settings), lambda *step: told.append(step))
+            check_model(problem, settings, result)
+            assert result.objective == result.lower_bound == least(problem, settings)
+            assert not told or told[-1] == (1, result.n_states, result.n_states)
 
     best()
 
@@ -95,8 +95,8 @@ def test_last_choices_need_support_if_the_best_choice_lacks_it(monkeypatch, make
     X[:rare, 0] = X[1 : rare + 3, 1] = True
     tally = Tally.count(X, X[:, 0].astype(int), Schema({name: Boolean() for name in "ab"}, Label("y", (0, 1))))
     boxes, has_support = Boxes.of(make(tally.schema), 1), rare >= min_rows
-    found = exhaust(tally, boxes, SearchSettings(1, min_rows, 0.0), lambda *_: None)
-    assert found.objective == (0 if has_support else rare)
+    result = exhaust(tally, boxes, SearchSettings(1, min_rows, 0.0), lambda *_: None)
+    assert result.objective == (0 if has_support else rare)
     is_tree = len(boxes.space.branches) == 2
     assert used == ([False] if is_tree and min_rows > 1 else [True] if has_support else [True, False])
 
@@ -114,10 +114,10 @@ def test_all_pairs_of_rules_hold_the_best_list_that_there_is(examples):
     def best(problem, settings, depth):
         settings, told = as_given(problem, replace(settings, depth=depth)), []
         pairs = Pairs.of(problem.space, depth)
-        found = exhaust(problem.tally, pairs, settings, lambda *step: told.append(step))
-        check_model(problem, settings, found)
-        assert found.objective == found.lower_bound == least(problem, settings)
-        assert told[-1] == (1, found.n_states, found.n_states)
+        result = exhaust(problem.tally, pairs, settings, lambda *step: told.append(step))
+        check_model(problem, settings, result)
+        assert result.objective == result.lower_bound == least(problem, settings)
+        assert told[-1] == (1, result.n_states, result.n_states)
         assert told == sorted(told)  # valued once
 
     best()
@@ -128,9 +128,9 @@ def test_by_whichever_way_the_best_model_is_found(examples):
     @settings(max_examples=examples)
     @given(problems(), terms_of)
     def best(problem, settings):
-        found = find_optimum(problem.tally, problem.space, as_given(problem, settings), None, lambda *_: None)
-        check_model(problem, settings, found)
-        assert found.objective == found.lower_bound == least(problem, settings)
+        result = find_optimum(problem.tally, problem.space, as_given(problem, settings), None, lambda *_: None)
+        check_model(problem, settings, result)
+        assert result.objective == result.lower_bound == least(problem, settings)
 
     best()
 
@@ -175,10 +175,10 @@ def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
         if isinstance(part, LeafNode):
             return
         both = (part.caught, part.left)
-        if all(isinstance(one, LeafNode) for one in both):
+        if all(isinstance(item, LeafNode) for item in both):
             assert part.caught.value != part.left.value
-        for one in both:
-            check(one, is_tree)
+        for item in both:
+            check(item, is_tree)
 
     check(find(problem, settings).model, len(problem.space.branches) == 2)
 
@@ -215,10 +215,10 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
                     return full(rows, settings, **more)
 
             patch.setattr(certified, "expand", timed)
-            found = find(problem, settings, time_limit=1.0)
-        check_model(problem, settings, found)
-        assert found.lower_bound <= least(problem, settings) <= found.objective
-        stopped.append(found.lower_bound < found.objective)
+            result = find(problem, settings, time_limit=1.0)
+        check_model(problem, settings, result)
+        assert result.lower_bound <= least(problem, settings) <= result.objective
+        stopped.append(result.lower_bound < result.objective)
 
     bounded()
     assert any(stopped)
@@ -236,7 +236,7 @@ def test_the_quick_search_has_a_tenth_of_the_time_where_it_comes_first(kind, exp
 
     monkeypatch.setattr(certified, "expand", noted)
     find(problem, SearchSettings(3, 0, 0.0), time_limit=10.0)
-    assert [one for one in deadlines if one < np.inf] == expected
+    assert [deadline for deadline in deadlines if deadline < np.inf] == expected
 
 
 @given(
@@ -247,9 +247,9 @@ def test_the_quick_search_has_a_tenth_of_the_time_where_it_comes_first(kind, exp
 def test_what_is_found_within_memory_comes_with_a_bound_that_holds(problem, settings, most):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certified, "MOST_BYTES", most)
-        found = find(problem, settings)
-    check_model(problem, settings, found)
-    assert found.lower_bound <= least(problem, settings) <= found.objective
+        result = find(problem, settings)
+    check_model(problem, settings, result)
+    assert result.lower_bound <= least(problem, settings) <= result.objective
 
 
 @given(problems(), st.integers(0, 4), PENALTIES, objectives)
@@ -257,10 +257,10 @@ def test_more_depth_is_never_worse_and_a_penalty_is_never_better(problem, depth,
     def found(depth, min_rows, penalty):
         return find(problem, SearchSettings(depth, min_rows, penalty, objective)).objective
 
-    one = found(depth, 0, penalty)
-    assert found(depth + 1, 0, penalty) <= one
-    assert found(depth, 0, penalty + 1) >= one
-    assert found(depth, 1, penalty) == one  # an option that catches no row saves nothing
+    item = found(depth, 0, penalty)
+    assert found(depth + 1, 0, penalty) <= item
+    assert found(depth, 0, penalty + 1) >= item
+    assert found(depth, 1, penalty) == item  # an option that catches no row saves nothing
 
 
 def test_the_first_search_is_small_whatever_the_depth():

@@ -71,9 +71,9 @@ def test_an_option_catches_the_patterns_whose_worlds_it_catches(found, data):
 def test_a_table_is_summed_axis_by_axis():
     table = np.arange(24.0).reshape(2, 3, 4)
     sets = [np.array([[True, True, False]]), np.array([[False, True, False, True], [True] * 4])]
-    found = summed(table, sets)
-    assert found.shape == (2, 1, 2)
-    assert found[1, 0].tolist() == [table[1, :2][:, [1, 3]].sum(), table[1, :2].sum()]
+    result = summed(table, sets)
+    assert result.shape == (2, 1, 2)
+    assert result[1, 0].tolist() == [table[1, :2][:, [1, 3]].sum(), table[1, :2].sum()]
     assert summed(table, sets[1:], first=2).shape == (2, 3, 2)
 
 
@@ -84,7 +84,7 @@ def test_counts_are_in_a_type_that_holds_them_exactly(rows, kind):
 
     schema = schema_of(Boolean())
     table = Table(schema, (((1,), 0, rows - 1), ((0,), 1, 1)))
-    found = BoxRows.of(table.tally, Boxes.of(Space.of_trees(schema), 1))
-    caught = found.table((), found.classes, found.caught_bins)
+    result = BoxRows.of(table.tally, Boxes.of(Space.of_trees(schema), 1))
+    caught = result.table((), result.classes, result.caught_bins)
     assert caught.dtype == kind
     assert caught.ravel().tolist() == [rows - 1, 0]

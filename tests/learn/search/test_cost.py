@@ -19,11 +19,11 @@ from tests.learn.enumerate_models import Table, all_worlds, constant, list_space
 
 @given(spaces, st.integers(0, 4))
 def test_the_cost_is_the_number_of_states_that_are_enumerated(space, depth):
-    found = masks_cost(SearchShape.of(space), depth)
+    result = masks_cost(SearchShape.of(space), depth)
     states = sum(len(level.states) for level in exhaustive_levels(space, depth))
     classes = len(space.candidates.schema.classes)
-    assert (found.options, found.states, found.classes) == (space.n_options, states, classes)
-    assert found.evaluations == states * space.n_options
+    assert (result.options, result.states, result.classes) == (space.n_options, states, classes)
+    assert result.evaluations == states * space.n_options
 
 
 @given(spaces, st.integers(0, 3))
@@ -124,10 +124,10 @@ def test_the_cost_of_another_loss_than_errors_needs_no_table_of_it(monkeypatch):
 
 def test_more_patterns_more_classes_and_more_states_take_longer():
     two, three = (SearchShape.of_lists(schema_of(*[Boolean()] * 20, classes=n), 1, negations=True) for n in (2, 3))
-    one = masks_cost(two, 3)
-    assert 0 < one.seconds(0) < one.seconds(100) < one.seconds(1000)
-    assert one.seconds(100) < masks_cost(three, 3).seconds(100)
-    assert one.seconds(100) < masks_cost(two, 4).seconds(100)
+    item = masks_cost(two, 3)
+    assert 0 < item.seconds(0) < item.seconds(100) < item.seconds(1000)
+    assert item.seconds(100) < masks_cost(three, 3).seconds(100)
+    assert item.seconds(100) < masks_cost(two, 4).seconds(100)
 
 
 NUMBERS = schema_of(*[Integer(0, 99, tuple(range(5, 95, 5)))] * 6)
@@ -170,9 +170,9 @@ def test_the_cost_by_tables_hardly_grows_with_the_patterns():
 
 
 def test_searches_one_after_the_other_cost_what_they_cost_together():
-    one, other = Cost(10, 3, 30, 2, fixed=0.5, each=2.0), Cost(8, 5, 40, 2, "cubes", 7, 0.25, 0.5)
-    assert total_cost([one, other]) == Cost(8, 8, 70, 2, "cubes", 7, 0.75, 2.5)
-    assert one.times(3) == total_cost([one] * 3)
+    item, other = Cost(10, 3, 30, 2, fixed=0.5, each=2.0), Cost(8, 5, 40, 2, "cubes", 7, 0.25, 0.5)
+    assert total_cost([item, other]) == Cost(8, 8, 70, 2, "cubes", 7, 0.75, 2.5)
+    assert item.times(3) == total_cost([item] * 3)
 
 
 def test_the_largest_size_is_the_last_that_is_allowed_and_takes_no_longer(monkeypatch):

@@ -73,10 +73,10 @@ def test_values_are_those_by_masks(examples):
         is_least = data.draw(st.booleans())
         semiring = least_loss(0.5, loss) if is_least else all_models(0.7, constant(0.3), loss)
         min_rows = min_rows if is_least else 0
-        one = Cubes(table.tally, Boxes.of(space, depth), semiring, min_rows)
+        item = Cubes(table.tally, Boxes.of(space, depth), semiring, min_rows)
         other = by_masks(table, space, depth, semiring, min_rows)
         for size in range(depth + 1):
-            assert one.total(size) == pytest.approx(other.total(size), rel=1e-12, abs=1e-12)
+            assert item.total(size) == pytest.approx(other.total(size), rel=1e-12, abs=1e-12)
 
     same()
 
@@ -87,10 +87,10 @@ def test_a_walk_offers_what_a_walk_by_masks_offers(examples):
     @given(models(150).filter(lambda found: found.depth and found.space.has_boxes), st.data())
     def same(found, data):
         table, semiring = data.draw(tables(found.schema)), all_models(1.5, found.stop_prior)
-        one = Cubes(table.tally, Boxes.of(found.space, found.depth), semiring)
+        item = Cubes(table.tally, Boxes.of(found.space, found.depth), semiring)
         other = by_masks(table, found.space, found.depth, semiring)
         for size in found.sizes:
-            ways = [dict(executions(lambda choose, s=size, w=w: w.walk(s, choose, choose))) for w in (one, other)]
+            ways = [dict(executions(lambda choose, s=size, w=w: w.walk(s, choose, choose))) for w in (item, other)]
             assert ways[0].keys() == ways[1].keys() == replace(found, depth=size).priors.keys()
             for model, draws in ways[0].items():
                 assert [place for _, place in draws] == [place for _, place in ways[1][model]]
@@ -128,9 +128,9 @@ def test_deep_searches_agree(space, scale):
     mixed = all_models(0.5, constant(0.1), Loss.of("mixed", len(space.candidates.schema.classes)))
     for semiring, min_rows in ((all_models(0.5, constant(0.1)), 0), (mixed, 0), (least_loss(1.0), 3 * scale)):
         table = rows_of(space, 1, scale)
-        one = Cubes(table.tally, Boxes.of(space, 4), semiring, min_rows)
+        item = Cubes(table.tally, Boxes.of(space, 4), semiring, min_rows)
         other = by_masks(table, space, 4, semiring, min_rows)
-        assert [one.total(d) for d in range(5)] == pytest.approx([other.total(d) for d in range(5)], rel=1e-12)
+        assert [item.total(d) for d in range(5)] == pytest.approx([other.total(d) for d in range(5)], rel=1e-12)
 
 
 @pytest.mark.parametrize("numbers", [1, 40])
@@ -160,8 +160,8 @@ def test_one_row_lowers_no_value_by_more_than_the_weight_and_raises_none(example
     @settings(max_examples=examples)
     @given(wide, st.data(), st.sampled_from([0.01, 1.0, 10.0]))
     def within(space, data, weight):
-        one, other = data.draw(neighbours(space.candidates.schema))
-        few, more = (Cubes(t.tally, Boxes.of(space, 3), all_models(weight, constant(0.1))) for t in (one, other))
+        item, other = data.draw(neighbours(space.candidates.schema))
+        few, more = (Cubes(t.tally, Boxes.of(space, 3), all_models(weight, constant(0.1))) for t in (item, other))
         for size in range(4):
             assert -1e-9 <= few.total(size) - more.total(size) <= weight + 1e-9
 
@@ -173,7 +173,7 @@ def steps(table, space, depth):
     seen, semiring = [], all_models(0.5, constant(0.1))
 
     def noting(name, real):
-        return lambda *args: (seen.append((name, *(np.shape(one) for one in args))), real(*args))[1]
+        return lambda *args: (seen.append((name, *(np.shape(arg) for arg in args))), real(*args))[1]
 
     semiring = replace(semiring, **{x: noting(x, getattr(semiring, x)) for x in ("leaf", "plus", "stop", "go")})
     Cubes(table.tally, Boxes.of(space, depth), semiring, progress=lambda done: seen.append(done))
@@ -185,21 +185,21 @@ def test_what_is_done_depends_on_no_row(space):
     """Whatever the rows are, as many and as large arrays are computed with, in the same order."""
     some = rows_of(space, 0)
     one_class = replace(some, rows=tuple((bins, 0, times) for bins, _, times in some.rows))
-    none, one = replace(some, rows=()), replace(some, rows=some.rows[:1])
+    none, item = replace(some, rows=()), replace(some, rows=some.rows[:1])
     first = steps(some, space, 3)
     assert {name for name, *_ in (s for s in first if isinstance(s, tuple))} == {"leaf", "plus", "stop", "go"}
-    assert all(steps(other, space, 3) == first for other in (one_class, none, one))
+    assert all(steps(other, space, 3) == first for other in (one_class, none, item))
 
 
 def test_the_weight_of_a_leaf_of_two_classes_is_by_rows_and_difference():
     for semiring in (all_models(0.7, constant(0.3)), least_loss(1.0)):
         for counts in ([0, 0], [3, 0], [2, 5], [40, 1000]):
             n, difference = sum(counts), abs(counts[0] - counts[1])
-            found = semiring.per_row * n / 2 + semiring.spread(np.array([float(difference)]))[0]
-            assert found == pytest.approx(float(semiring.leaf(np.array(counts, dtype=float))), rel=1e-12)
+            result = semiring.per_row * n / 2 + semiring.spread(np.array([float(difference)]))[0]
+            assert result == pytest.approx(float(semiring.leaf(np.array(counts, dtype=float))), rel=1e-12)
 
 
 def test_a_fraction_of_a_penalty_is_kept():
     table = rows_of(DEEP["trees"], 3)
-    found = Cubes(table.tally, Boxes.of(DEEP["trees"], 2), least_loss(float(Fraction(1, 8)))).total(2)
-    assert found % 1 in {0.0, 0.125, 0.25, 0.375}
+    result = Cubes(table.tally, Boxes.of(DEEP["trees"], 2), least_loss(float(Fraction(1, 8)))).total(2)
+    assert result % 1 in {0.0, 0.125, 0.25, 0.375}

@@ -48,7 +48,7 @@ def one_by_one(semiring, total, caught, is_open, times):
 @given(found=states())
 def test_values_are_those_of_all_leaves(semiring, numbers, found):
     totals, caught, is_open, times = found
-    expected = [one_by_one(semiring, *one, times) for one in zip(totals, caught, is_open, strict=True)]
+    expected = [one_by_one(semiring, *item, times) for item in zip(totals, caught, is_open, strict=True)]
     sides = 2 * caught - totals[..., None]
     differences = np.where(is_open, np.abs(sides[:, 0] - sides[:, 1]), CLOSED)
     n_open = (is_open * times).sum(axis=1).astype(np.intp)
@@ -61,10 +61,10 @@ def test_values_are_those_of_all_leaves(semiring, numbers, found):
 def test_a_state_that_no_option_divides_is_a_leaf():
     for semiring in SEMIRINGS:
         totals = np.array([[5.0], [2.0]])
-        found = LastChoice.of(semiring, totals[:, 0], DEPTH).values(
+        result = LastChoice.of(semiring, totals[:, 0], DEPTH).values(
             totals, np.array([0]), np.full((1, 3), CLOSED, dtype=np.float32), np.ones(3)
         )
-        assert found == pytest.approx(semiring.leaf(totals), rel=1e-14)
+        assert result == pytest.approx(semiring.leaf(totals), rel=1e-14)
 
 
 @pytest.mark.parametrize("semiring", SEMIRINGS)
@@ -78,11 +78,13 @@ def test_a_state_that_no_option_divides_is_a_leaf():
 def test_spreads_are_summed_one_by_one(semiring, most, found, data):
     """Looked up where there are few rows, or computed."""
     times = np.array([data.draw(st.integers(1, 3)) for _ in found[0]], dtype=float)
-    each = [[semiring.zero if d == CLOSED else float(semiring.spread(np.array([d]))[0]) for d in one] for one in found]
+    each = [
+        [semiring.zero if d == CLOSED else float(semiring.spread(np.array([d]))[0]) for d in item] for item in found
+    ]
     nothing = np.array([semiring.zero])
     expected = [
-        float(semiring.plus(nothing, np.array([one]), times)[0]) if set(one) != {semiring.zero} else semiring.zero
-        for one in each
+        float(semiring.plus(nothing, np.array([item]), times)[0]) if set(item) != {semiring.zero} else semiring.zero
+        for item in each
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(semirings, "_MOST_TABULATED", most)

@@ -31,9 +31,9 @@ def test_values_are_those_of_the_best_trees_of_depth_two(numbers, examples):
         states = states[np.random.default_rng(0).permutation(len(states))[:20]]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(last_two, "_BLOCK_NUMBERS", numbers)
-            found = LastTwo.of(rows, 2, penalty, min_rows).values(states, told.append)
+            result = LastTwo.of(rows, 2, penalty, min_rows).values(states, told.append)
         sides = [*problem.facts, *(set(range(len(problem.rows))) - fact for fact in problem.facts)]
-        for state, value in zip(states, found, strict=True):
+        for state, value in zip(states, result, strict=True):
             held = set(range(len(problem.rows))).intersection(*(sides[side] for side in state))
             part = replace(problem, rows=tuple(problem.rows[i] for i in sorted(held)))
             assert value == part.least(2, max(min_rows, 1), penalty)

@@ -162,16 +162,16 @@ def test_a_walk_can_build_every_model_and_no_other(examples):
 
 
 def test_a_single_leaf_is_the_model_of_depth_zero():
-    found = Models(Space.of_trees(THREE), 0)
+    result = Models(Space.of_trees(THREE), 0)
     table = Table(THREE, (((0, 0, 0), 1, 2), ((1, 2, 0), 0, 1)))
-    walked = search(table, found, least_loss(0.0)).walk([], pytest.fail, lambda counts: int(counts.argmax()))
+    walked = search(table, result, least_loss(0.0)).walk([], pytest.fail, lambda counts: int(counts.argmax()))
     assert walked == LeafNode(1)
 
 
 def test_the_normaliser_of_one_rule_is_what_the_formula_says():
     """One boolean and one rule, 2 rows x of class 1, 1 row not x of class 0: the design's Z(S, 1) by hand."""
     schema = schema_of(Boolean())
-    found = Models(list_space(schema, negations=False), 1)
+    result = Models(list_space(schema, negations=False), 1)
     table = Table(schema, (((1,), 1, 2), ((0,), 0, 1)))
     w = 0.7
 
@@ -179,7 +179,7 @@ def test_the_normaliser_of_one_rule_is_what_the_formula_says():
         return sum(math.exp(-w * (sum(counts) - count)) for count in counts) / len(counts)
 
     expected = 0.5 * leaf(1, 2) + 0.5 * leaf(0, 2) * leaf(1, 0)
-    assert root(search(table, found, all_models(w, constant(0.5)))) == pytest.approx(math.log(expected), rel=1e-12)
+    assert root(search(table, result, all_models(w, constant(0.5)))) == pytest.approx(math.log(expected), rel=1e-12)
 
 
 @given(models(), st.sampled_from([0.3, 4.0]))
@@ -212,7 +212,7 @@ def test_counts_are_exact_whatever_their_size(scale, data):
     some = data.draw(tables(THREE, 7))
     table = replace(some, rows=tuple((c, y, scale - 2 * i - (scale > 1)) for i, (c, y, _) in enumerate(some.rows)))
     table = replace(table, rows=tuple(row for row in table.rows if row[2] > 0))
-    found = Models(space, 2)
+    result = Models(space, 2)
     rows = PatternMatrix(table.tally, space)
     states = exhaustive_levels(space, 2)[1].states
     live = rows.on(states)
@@ -221,11 +221,11 @@ def test_counts_are_exact_whatever_their_size(scale, data):
     n = space.n_options
     for index, (side,) in enumerate(states.tolist()):
         branch, option = space.branches[side // n], side % n
-        here = found.catches[option] if branch == CAUGHT else found.worlds - found.catches[option]
+        here = result.catches[option] if branch == CAUGHT else result.worlds - result.catches[option]
         for label in range(3):
             mine = [(bins, times) for bins, y, times in table.rows if y == label and bins in here]
             assert totals[label, index] == sum(times for _, times in mine)
-            for other, worlds in enumerate(found.catches):
+            for other, worlds in enumerate(result.catches):
                 assert caught[label, index, other] == sum(times for bins, times in mine if bins in worlds)
 
 
@@ -238,7 +238,7 @@ def test_what_no_model_avoids_is_exact_whatever_the_number_of_rows(scale, object
     table = replace(
         some := data.draw(tables(THREE, 7)), rows=tuple((c, y, scale + 2 * i) for i, (c, y, _) in enumerate(some.rows))
     )
-    rows, found = PatternMatrix(table.tally, space, loss), Models(space, 1)
+    rows, result = PatternMatrix(table.tally, space, loss), Models(space, 1)
     caught, whole = rows.floors(np.ones((1, len(rows)), dtype=bool))
 
     def floor(worlds):
@@ -249,8 +249,8 @@ def test_what_no_model_avoids_is_exact_whatever_the_number_of_rows(scale, object
         each = (min(sum(n * row[v] for n, row in zip(of[b], loss.table, strict=True)) for v in values) for b in worlds)
         return sum(each)
 
-    assert whole[0] * loss.steps == floor(found.worlds)
-    assert [one * loss.steps for one in caught[0].tolist()] == [floor(worlds) for worlds in found.catches]
+    assert whole[0] * loss.steps == floor(result.worlds)
+    assert [item * loss.steps for item in caught[0].tolist()] == [floor(worlds) for worlds in result.catches]
 
 
 @given(models(), st.data())
@@ -274,15 +274,15 @@ def test_states_hold_the_rows_on_all_their_sides(found, data):
 def test_blocks_of_states_change_nothing(monkeypatch):
     """Also where one state is a block of its own."""
     schema = schema_of(Boolean(), Boolean(), Boolean())
-    found = Models(Space.of_trees(schema), 3)
+    result = Models(Space.of_trees(schema), 3)
     table = Table(schema, tuple((world, i % 2, i + 1) for i, world in enumerate(all_worlds(schema))))
-    whole = search(table, found, all_models(0.5, constant(0.5)))
+    whole = search(table, result, all_models(0.5, constant(0.5)))
     values, n_states = whole.sweep(), [len(level.states) for level in whole.levels]
     assert [len(list(whole.rows.blocks(n))) for n in n_states] == [1, 1, 1]
     monkeypatch.setattr(lattice, "_BLOCK_BYTES", 1)
     seen = []
-    for one, other in zip(values, whole.sweep(progress=seen.append), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-14)
+    for value, other in zip(values, whole.sweep(progress=seen.append), strict=True):
+        np.testing.assert_allclose(value, other, rtol=1e-14)
     assert sum(seen) == sum(n_states)
 
 
@@ -311,8 +311,8 @@ def test_last_choices_are_valued_as_one_state_after_the_other(semiring, n_bytes,
 
 
 def test_progress_adds_up_to_all_states():
-    found = Models(list_space(THREE), 3)
-    searched, seen = search(Table(THREE, (((0, 0, 0), 0, 1),)), found, all_models(1.0, constant(0.5))), []
+    result = Models(list_space(THREE), 3)
+    searched, seen = search(Table(THREE, (((0, 0, 0), 0, 1),)), result, all_models(1.0, constant(0.5))), []
     searched.sweep(progress=seen.append)
     assert sum(seen) == sum(len(level.states) for level in searched.levels)
 
@@ -354,13 +354,13 @@ def _without_numbers(part):
 @given(models(), st.data(), st.sampled_from([1, 2**10, 2**24]))
 def test_a_sweep_does_the_same_whatever_the_labels_are(found, data, block_bytes):
     """Same patterns, same rows, other labels: the same states in the same blocks, masks and shapes, step by step."""
-    one, last = data.draw(tables(found.schema)), len(found.schema.classes) - 1
+    item, last = data.draw(tables(found.schema)), len(found.schema.classes) - 1
     others = [
-        replace(one, rows=tuple((bins, last - label, times) for bins, label, times in one.rows)),
-        replace(one, rows=tuple((bins, 0, times) for bins, _, times in one.rows)),
-        replace(one, rows=tuple((bins, i % (last + 1), times) for i, (bins, _, times) in enumerate(one.rows))),
+        replace(item, rows=tuple((bins, last - label, times) for bins, label, times in item.rows)),
+        replace(item, rows=tuple((bins, 0, times) for bins, _, times in item.rows)),
+        replace(item, rows=tuple((bins, i % (last + 1), times) for i, (bins, _, times) in enumerate(item.rows))),
     ]
-    first = trace(one.tally, found, block_bytes)
+    first = trace(item.tally, found, block_bytes)
     steps = {"on", "counts", "_weighted", "weigh", "leaf", "plus", "stop", "go", "progress"}
     assert {name for name, *_ in first} - {"differences"} == (steps if found.depth else set())
     for other in others:
@@ -369,9 +369,9 @@ def test_a_sweep_does_the_same_whatever_the_labels_are(found, data, block_bytes)
 
 def test_the_trace_of_a_sweep_shows_skipped_states_without_errors(monkeypatch):
     table = Table(THREE, tuple((world, i % 3, 1) for i, world in enumerate(all_worlds(THREE))))
-    found = Models(list_space(THREE), 3)
+    result = Models(list_space(THREE), 3)
     one_class = replace(table, rows=tuple((bins, 0, times) for bins, _, times in table.rows))
-    assert trace(table.tally, found, 2**24) == trace(one_class.tally, found, 2**24)
+    assert trace(table.tally, result, 2**24) == trace(one_class.tally, result, 2**24)
 
     def pruned(self, depth, chosen, rows, following, weigh=Search.weigh):
         mixed = (self.rows.totals(rows) > 0).sum(axis=0) > 1
@@ -380,7 +380,7 @@ def test_the_trace_of_a_sweep_shows_skipped_states_without_errors(monkeypatch):
         return stop, options
 
     monkeypatch.setattr(Search, "weigh", pruned)
-    assert trace(table.tally, found, 2**24) != trace(one_class.tally, found, 2**24)
+    assert trace(table.tally, result, 2**24) != trace(one_class.tally, result, 2**24)
 
 
 def sets(states):
@@ -416,8 +416,8 @@ def test_both_branches_of_a_test_and_each_rule_need_support():
 def test_the_branches_have_the_names_that_models_give_them():
     schema = schema_of(Boolean())
     table = Table(schema, (((1,), 1, 1), ((0,), 0, 1)))
-    found = Models(Space.of_trees(schema), 1)
-    searched = search(table, found, least_loss(0.0))
+    result = Models(Space.of_trees(schema), 1)
+    searched = search(table, result, least_loss(0.0))
     walked = searched.walk(searched.sweep(), lambda w: int(w.argmin()), lambda counts: int(counts.argmax()))
     assert walked == InnerNode(0, caught=LeafNode(1), left=LeafNode(0))
     assert (CAUGHT, LEFT) == (0, 1)

@@ -20,7 +20,7 @@ objectives = pytest.mark.parametrize("objective", OBJECTIVES)
 
 def exactly(objective, value, y, grid):
     """The loss of the design, in floating point."""
-    score = [sum((p - (k == y)) ** 2 for k, p in enumerate(one)) for one in grid]
+    score = [sum((p - (k == y)) ** 2 for k, p in enumerate(item)) for item in grid]
     own = sum((p - (k == y)) ** 2 for k, p in enumerate(value))
     share = {"errors": 1, "brier": 0, "mixed": 0.5}[objective]
     return share * (max(value) > value[y]) + (1 - share) * (own - min(score)) / (max(score) - min(score))
@@ -80,9 +80,9 @@ def test_the_loss_of_rows_is_the_sum_over_them_exactly(objective, n_classes, dat
     loss = Loss.of(objective_of(objective, n_classes), n_classes)
     count = st.one_of(st.integers(0, 5), st.integers(2**30, 2**31))
     counts = data.draw(st.lists(count, min_size=n_classes, max_size=n_classes))
-    found = loss.totals(np.array(counts, dtype=float)[:, None])[:, 0]
+    result = loss.totals(np.array(counts, dtype=float)[:, None])[:, 0]
     expected = [sum(n * row[v] for n, row in zip(counts, loss.table, strict=True)) for v in range(len(loss.values))]
-    assert found.tolist() == expected
+    assert result.tolist() == expected
 
 
 @given(st.sampled_from(ALL_OBJECTIVES), st.integers(2, 5), st.data())
@@ -104,8 +104,8 @@ def test_a_shift_by_class_changes_no_probability_of_a_value(objective, n_classes
     shifted = replace(loss, table=table, steps=2 * STEPS)  # in halves, so that it fits
     counts = np.array(data.draw(st.lists(st.integers(0, 20), min_size=n_classes, max_size=n_classes)), dtype=float)
     chances = []
-    for one in (loss, shifted):
-        weights = np.exp(-0.01 * (one.totals(counts) - one.totals(counts).min()))
+    for item in (loss, shifted):
+        weights = np.exp(-0.01 * (item.totals(counts) - item.totals(counts).min()))
         chances.append(weights / weights.sum())
     np.testing.assert_allclose(*chances, rtol=1e-9)
 
@@ -141,14 +141,14 @@ def test_steps_are_a_power_of_two(steps):
 def test_the_best_value_predicts_the_most_frequent_class_at_least_loss(objective, counts):
     loss = Loss.of(objective, 3)
     least = loss.least(np.array(counts, dtype=float).T)
-    for one, cost in zip(counts, least, strict=True):
+    for count, cost in zip(counts, least, strict=True):
         totals = [
-            sum(n * row[value] for n, row in zip(one, loss.table, strict=True)) for value in range(len(loss.values))
+            sum(n * row[value] for n, row in zip(count, loss.table, strict=True)) for value in range(len(loss.values))
         ]
-        best = loss.best(np.array(one, dtype=float))
+        best = loss.best(np.array(count, dtype=float))
         assert cost * loss.steps == totals[best] == min(totals)
         assert best == totals.index(min(totals))
-        assert loss.labels[best] == one.index(max(one))
+        assert loss.labels[best] == count.index(max(count))
 
 
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
@@ -162,7 +162,7 @@ def test_in_fine_steps_the_best_value_is_the_nearest_to_the_class_shares(objecti
         counts = np.array([float(share)] + [(1000 - share) / (n_classes - 1)] * (n_classes - 1))
         for loss in (fine, coarse):
             chance = loss.values[loss.best(counts)][0]
-            nearest = min(abs(one - share / 1000) for one in chances)
+            nearest = min(abs(item - share / 1000) for item in chances)
             furthest[loss.steps] = max(furthest[loss.steps], abs(chance - share / 1000) - nearest)
     assert furthest[fine.steps] < 0.02 < furthest[coarse.steps]
 

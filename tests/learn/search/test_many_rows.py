@@ -61,7 +61,7 @@ def many(data, schema):
 
 def drawn(sampler, weight):
     """Return the log-probability of every model, from what is offered at each choice, to 60 digits."""
-    sampler._models, found = cache(sampler._models), {}
+    sampler._models, result = cache(sampler._models), {}
 
     def sample(choose):
         def exactly(whole, parts):
@@ -72,8 +72,8 @@ def drawn(sampler, weight):
 
     for model, draws in executions(sample):
         chances = [PRECISE.subtract(offered[place], log_sum(offered.tolist())) for offered, place in draws]
-        found[model] = PRECISE.add(found.get(model, Decimal(0)), sum(chances))
-    return found
+        result[model] = PRECISE.add(result.get(model, Decimal(0)), sum(chances))
+    return result
 
 
 def samplers(table, plan):
@@ -112,20 +112,20 @@ def test_rounding_of_a_table_is_within_half_of_what_is_kept_for_two(examples, ob
 @pytest.mark.parametrize("space", [Space.of_trees(TWO), list_space(TWO)], ids=["trees", "lists"])
 def test_the_error_of_equally_good_models_does_not_grow_with_the_rows(space):
     """By halves of 2^42 rows, and by a number that is no multiple of anything: far below what float64 could hold."""
-    found, n = Models(space, 2, by_depth=StopPrior(-1.0, 0.5, 1.25)), MOST_WHOLE // 8 - 11
+    result, n = Models(space, 2, by_depth=StopPrior(-1.0, 0.5, 1.25)), MOST_WHOLE // 8 - 11
     rows = [((i // 2, i % 2), y, n + 3 * i - (-1) ** y * (i % 2 + 1)) for i in range(4) for y in range(2)]
-    table, mechanism = Table(TWO, tuple(rows)), plan_of(found).mechanism(Fraction(1))
-    assert worst(found, table, mechanism.weight) < 1e-10
+    table, mechanism = Table(TWO, tuple(rows)), plan_of(result).mechanism(Fraction(1))
+    assert worst(result, table, mechanism.weight) < 1e-10
     assert MOST_WHOLE * float(mechanism.weight) * 2**-53 > 1e-4  # one rounding of a whole log-weight
 
 
 def test_sizes_are_drawn_as_by_the_same_prior():
-    found, rows = Models(Space.of_trees(TWO), 2), (((0, 0), 0, 2**40), ((0, 1), 1, 2**40 - 5), ((1, 1), 1, 7))
-    table, plan = Table(TWO, rows), replace(plan_of(found), draws_size=True)
+    result, rows = Models(Space.of_trees(TWO), 2), (((0, 0), 0, 2**40), ((0, 1), 1, 2**40 - 5), ((1, 1), 1, 7))
+    table, plan = Table(TWO, rows), replace(plan_of(result), draws_size=True)
     weight = plan.mechanism(Fraction(1, 2)).weight
     expected = {}
     for size in plan.sizes:
-        for model, value in replace(found, depth=size).log_weights(table, weight).items():
+        for model, value in replace(result, depth=size).log_weights(table, weight).items():
             expected.setdefault(model, []).append(value)
     total = log_sum(value for values in expected.values() for value in values)
     for sampler in samplers(table, plan):
@@ -162,29 +162,29 @@ def test_differences_of_loss_are_exact_and_numbers_fit_in_64_bits(steps, whole, 
     )
     ((offered, parts),) = seen
     error = max(Fraction(1, 2**46), weight * max(max(losses) - min(losses), 1) / steps / 2**62)
-    for one, loss, log in zip(offered, losses, logs, strict=True):
+    for item, loss, log in zip(offered, losses, logs, strict=True):
         exactly = Fraction(log) - weight * (loss - min(losses)) / steps
-        assert abs(Fraction(int(one)) / Fraction(parts) - exactly) <= error
+        assert abs(Fraction(int(item)) / Fraction(parts) - exactly) <= error
     plain = []
     choice_of_many_rows(lambda *given: plain.append(given) or 0, float(weight), steps)(np.array(losses) + 0j)
-    for one, loss in zip(plain[0][0], losses, strict=True):
-        assert Fraction(int(one)) / Fraction(plain[0][1]) == -weight * (loss - min(losses)) / steps
+    for item, loss in zip(plain[0][0], losses, strict=True):
+        assert Fraction(int(item)) / Fraction(plain[0][1]) == -weight * (loss - min(losses)) / steps
 
 
 def test_neighbours_on_both_sides_of_the_limit_are_drawn_alike():
     """Of 2^32 - 1 rows logarithms are float64, of 2^32 they are not: both are within what is kept."""
-    found = Models(Space.of_trees(TWO), 2)
+    result = Models(Space.of_trees(TWO), 2)
     few = Table(TWO, (((0, 0), 0, 2**31), ((0, 1), 1, 2**30), ((1, 1), 0, 2**30 - 1)))
-    plan = plan_of(found)
+    plan = plan_of(result)
     mechanism = plan.mechanism(Fraction(1))
-    one, other = (found.log_probabilities(table, mechanism.weight) for table in (few, few.plus((1, 1), 0)))
+    item, other = (result.log_probabilities(table, mechanism.weight) for table in (few, few.plus((1, 1), 0)))
     own = next(samplers(few, plan))
     own._models, narrow = cache(own._models), {}
     for model, draws in executions(lambda choose: own.sample(float(mechanism.weight), choose)):
         parts = [[Decimal(float(x)) for x in offered] for offered, _ in draws]
         narrow[model] = sum(values[place] - log_sum(values) for values, (_, place) in zip(parts, draws, strict=True))
     wide = drawn(next(samplers(few.plus((1, 1), 0), plan)), mechanism.weight)
-    assert max(abs(narrow[model] - wide[model]) for model in one) <= 1
+    assert max(abs(narrow[model] - wide[model]) for model in item) <= 1
     assert max(abs(wide[model] - other[model]) for model in other) < 1e-9
 
 
@@ -198,9 +198,9 @@ def test_secure_draws_compare_whole_numbers_of_64_bits_exactly():
 def test_whole_numbers_are_drawn_as_their_quotients_say(choose):
     parts, chances = 2.0**45, np.array([0.5, 0.3, 0.2])
     whole = np.append(np.rint(np.log(chances) * parts), -(2.0**62)).astype(np.int64)
-    found = np.bincount([choose(whole, parts) for _ in range(2000)], minlength=4)
-    assert found[3] == 0
-    assert p_value(found[:3], chances) > 1e-7
+    result = np.bincount([choose(whole, parts) for _ in range(2000)], minlength=4)
+    assert result[3] == 0
+    assert p_value(result[:3], chances) > 1e-7
 
 
 def test_a_draw_refuses_from_two_to_the_42_rows_on(monkeypatch):

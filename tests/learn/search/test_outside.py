@@ -51,20 +51,20 @@ def test_both_methods_agree_on_the_effect_of_an_added_row(name, objective, draws
     plan = replace(plan_of(Models(space, 3, Fraction(1, 4), objective)), draws_size=draws_size)
     worlds, counts = some_rows(schema)
     tally = Tally(schema, worlds, counts)
-    one, other = (
+    item, other = (
         ModelSampler(tally, plan, states, quiet).chances(WEIGHT)
         for states in (Boxes.of(space, 3), exhaustive_levels(space, 3))
     )
     for attribute in ("values", "sizes", "first", "uses"):
-        np.testing.assert_allclose(getattr(one, attribute), getattr(other, attribute), rtol=1e-10)
-    assert one.first.sum() == pytest.approx(1)
-    np.testing.assert_allclose(one.values.sum(axis=1), 1)
+        np.testing.assert_allclose(getattr(item, attribute), getattr(other, attribute), rtol=1e-10)
+    assert item.first.sum() == pytest.approx(1)
+    np.testing.assert_allclose(item.values.sum(axis=1), 1)
     before, factors = log_normaliser(plan, worlds, counts), np.exp(-WEIGHT / plan.loss.steps * plan.loss.by_value)
     for place, label in ((0, 0), (7, 1), (len(worlds) - 1, len(schema.classes) - 1)):
         more = counts.copy()
         more[place, label] += 1
         ratio = np.exp(log_normaliser(plan, worlds, more) - before)
-        assert one.values[place] @ factors[:, label] == pytest.approx(ratio, rel=1e-10)
+        assert item.values[place] @ factors[:, label] == pytest.approx(ratio, rel=1e-10)
 
 
 @pytest.mark.parametrize("weight", [WEIGHT, 1 - 2**-21])
@@ -76,12 +76,12 @@ def test_states_that_are_hardly_come_to_change_nothing_that_matters(weight):
     space = SPACES["trees"]
     worlds, counts = some_rows(WIDE, most=2000)
     plan, tally = plan_of(Models(space, 3, Fraction(1, 4))), Tally(WIDE, worlds, counts)
-    one, other = (
+    item, other = (
         ModelSampler(tally, plan, states, quiet).chances(weight)
         for states in (Boxes.of(space, 3), exhaustive_levels(space, 3))
     )
-    np.testing.assert_allclose(one.values, other.values, rtol=1e-9, atol=1e-40)
-    np.testing.assert_allclose(one.values.sum(axis=1), 1, rtol=1e-9)
+    np.testing.assert_allclose(item.values, other.values, rtol=1e-9, atol=1e-40)
+    np.testing.assert_allclose(item.values.sum(axis=1), 1, rtol=1e-9)
 
 
 @pytest.mark.parametrize("objective", ["errors", "brier"])

@@ -59,9 +59,9 @@ def test_values_are_those_by_masks(examples):
         table = data.draw(tables(space.candidates.schema))
         table = replace(table, rows=tuple((bins, label, times * scale) for bins, label, times in table.rows))
         semiring = all_models(0.7 / scale, constant(0.3), loss)
-        one, other = (make(table, space, depth, semiring) for make in (values, by_masks))
+        item, other = (make(table, space, depth, semiring) for make in (values, by_masks))
         for size in range(depth + 1):
-            assert one.total(size) == pytest.approx(other.total(size), rel=1e-12, abs=1e-12)
+            assert item.total(size) == pytest.approx(other.total(size), rel=1e-12, abs=1e-12)
 
     same()
 
@@ -74,9 +74,9 @@ def test_a_walk_offers_what_a_walk_by_masks_offers(space, depth):
         space.candidates.schema, tuple((w, y, 1 + (3 * sum(w) + y) % 4) for w in sorted(worlds) for y in (0, 1))
     )
     semiring = all_models(1.5, constant(0.25))
-    one, other = (make(table, space, depth, semiring) for make in (values, by_masks))
+    item, other = (make(table, space, depth, semiring) for make in (values, by_masks))
     for size in range(depth + 1):
-        ways = [dict(executions(lambda choose, s=size, w=w: w.walk(s, choose, choose))) for w in (one, other)]
+        ways = [dict(executions(lambda choose, s=size, w=w: w.walk(s, choose, choose))) for w in (item, other)]
         assert ways[0].keys() == ways[1].keys() == Models(space, size).priors.keys()
         for model, draws in ways[0].items():
             assert [place for _, place in draws] == [place for _, place in ways[1][model]]
@@ -182,14 +182,16 @@ def test_pairs_on_many_narrow_attributes_are_told_the_time_they_take():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_rounding_takes_no_more_than_is_kept_for_it(monkeypatch, classes):
     """Against 60 digits, with nearly 2^32 rows: twice the error of a log-probability, for the two tables."""
-    found = Models(list_space(schema_of(Boolean(), Boolean(), classes=classes), 2, negations=False), 2, Fraction(1, 10))
+    result = Models(
+        list_space(schema_of(Boolean(), Boolean(), classes=classes), 2, negations=False), 2, Fraction(1, 10)
+    )
     rows = [((i // 2, i % 2), y, (2**32 - 9) // (5 * classes) + 7 * i - y) for i in range(4) for y in range(classes)]
-    table, plan = Table(found.schema, tuple(rows)), Draw(found.space, 2, constant(0.1))
+    table, plan = Table(result.schema, tuple(rows)), Draw(result.space, 2, constant(0.1))
     for epsilon in (Fraction(1, 1000), Fraction(1)):
         weight = plan.mechanism(epsilon).weight
-        expected = found.log_probabilities(table, weight)
-        searched = values(table, found.space, 2, all_models(float(weight), constant(0.1)))
-        sampler = ModelSampler(table.tally, plan, Pairs.of(found.space, 2), lambda _: None)
+        expected = result.log_probabilities(table, weight)
+        searched = values(table, result.space, 2, all_models(float(weight), constant(0.1)))
+        sampler = ModelSampler(table.tally, plan, Pairs.of(result.space, 2), lambda _: None)
         monkeypatch.setattr(sampling, "PairValues", lambda *_, once=searched: once)
         ways = executions(lambda choose, sampler=sampler, weight=weight: sampler.sample(float(weight), choose))
         errors = {model: float(abs(exact_chance(draws) - expected[model])) for model, draws in ways}

@@ -48,9 +48,9 @@ CASES = {
 
 def case(name, offset=0):
     space, depth, objective, states = CASES[name]
-    found = Models(space, depth, objective=objective, by_depth=PRIOR.below(offset))
-    worlds = all_worlds(found.schema)
-    return found, Table(found.schema, tuple((w, i % 2, 2 * i + 1) for i, w in enumerate(worlds))), states(found)
+    result = Models(space, depth, objective=objective, by_depth=PRIOR.below(offset))
+    worlds = all_worlds(result.schema)
+    return result, Table(result.schema, tuple((w, i % 2, 2 * i + 1) for i, w in enumerate(worlds))), states(result)
 
 
 def as_drawn(found, table, states):
@@ -63,8 +63,8 @@ def as_drawn(found, table, states):
 @pytest.mark.parametrize("offset", [0, 2])
 @pytest.mark.parametrize("name", CASES)
 def test_every_model_is_drawn_with_its_exact_probability(name, offset):
-    found, table, states = case(name, offset)
-    expected, drawn = found.log_probabilities(table, WEIGHT), as_drawn(found, table, states)
+    result, table, states = case(name, offset)
+    expected, drawn = result.log_probabilities(table, WEIGHT), as_drawn(result, table, states)
     assert drawn.keys() == expected.keys()
     assert list(drawn.values()) == pytest.approx([float(expected[model]) for model in drawn], abs=1e-10)
 
@@ -72,26 +72,26 @@ def test_every_model_is_drawn_with_its_exact_probability(name, offset):
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.claim("The draw is therefore $w$-differentially private for any public prior")
 def test_one_row_changes_no_log_probability_by_more_than_the_weight(name):
-    found, table, states = case(name)
-    one, worlds = as_drawn(found, table, states), all_worlds(found.schema)
+    result, table, states = case(name)
+    item, worlds = as_drawn(result, table, states), all_worlds(result.schema)
     losses = []
     for world in worlds:
-        other = as_drawn(found, table.plus(world, 0), states)
-        losses.append(max(abs(one[model] - other[model]) for model in one))
+        other = as_drawn(result, table.plus(world, 0), states)
+        losses.append(max(abs(item[model] - other[model]) for model in item))
     assert WEIGHT / 2 < max(losses) <= WEIGHT + 1e-10
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "pairs" not in name])
 def test_the_chances_of_a_draw_are_those_of_all_models(name):
-    found, table, states = case(name, offset=1)
-    check(found, table, WEIGHT, states)
+    result, table, states = case(name, offset=1)
+    check(result, table, WEIGHT, states)
 
 
 def test_these_cases_depend_on_the_prior_of_every_depth():
-    found, table, _ = case("trees by masks")
-    weights = found.log_probabilities(table, WEIGHT)
+    result, table, _ = case("trees by masks")
+    weights = result.log_probabilities(table, WEIGHT)
     for other in (PRIOR.below(1), StopPrior(-1.0, 0.5), StopPrior(-1.0), StopPrior(-1.0, 0.5, 1.0)):
-        different = Models(found.space, found.depth, by_depth=other).log_probabilities(table, WEIGHT)
+        different = Models(result.space, result.depth, by_depth=other).log_probabilities(table, WEIGHT)
         assert max(abs(float(weights[model] - different[model])) for model in weights) > 0.01
 
 

@@ -241,11 +241,11 @@ def test_masks_made_to_have_the_same_hash_are_kept_apart():
         return key ^ (key >> np.uint64(29))
 
     with np.errstate(over="ignore"):
-        one, other = step(np.uint64(0), np.array([1, 2], dtype=np.uint64))
+        item, other = step(np.uint64(0), np.array([1, 2], dtype=np.uint64))
     second = np.uint64(12345)
-    words = np.array([[1, second], [2, second ^ one ^ other]] * 3, dtype=np.uint64)
+    words = np.array([[1, second], [2, second ^ item ^ other]] * 3, dtype=np.uint64)
     with np.errstate(over="ignore"):
-        assert step(one, words[0, 1]) == step(other, words[1, 1])
+        assert step(item, words[0, 1]) == step(other, words[1, 1])
     masks = words.view(np.uint8)
     first, group = _distinct(masks)
     assert (masks[first][group] == masks).all()

@@ -92,10 +92,12 @@ def test_every_model_is_drawn_with_its_exact_probability(examples, objective):
 @pytest.mark.parametrize("space", [Space.of_trees(schema_of(Boolean(), classes=3)), list_space(TWO, negations=False)])
 @pytest.mark.parametrize("objective", ["brier", "mixed"])
 def test_every_grid_probability_is_drawn_with_its_exact_probability(space, objective):
-    found, epsilon = Models(space, 1, Fraction(1, 4), objective), Fraction(1)
-    table = Table(space.candidates.schema, tuple((w, i % 2, 3 * i + 1) for i, w in enumerate(all_worlds(found.schema))))
-    expected = found.log_probabilities(table, plan_of(found).mechanism(epsilon).weight)
-    drawn = probabilities(table, plan_of(found), epsilon)
+    result, epsilon = Models(space, 1, Fraction(1, 4), objective), Fraction(1)
+    table = Table(
+        space.candidates.schema, tuple((w, i % 2, 3 * i + 1) for i, w in enumerate(all_worlds(result.schema)))
+    )
+    expected = result.log_probabilities(table, plan_of(result).mechanism(epsilon).weight)
+    drawn = probabilities(table, plan_of(result), epsilon)
     assert drawn.keys() == expected.keys()
     for model, value in expected.items():
         assert drawn[model] == pytest.approx(float(value), abs=1e-9)
@@ -215,7 +217,7 @@ def largest_loss(found, objective, cases=CASES):
     with coarse_grid():
         plan = plan_of(replace(found, objective=objective))
         cases = cases if found.schema == TWO else [NARROW]
-        return max(loss(*(probabilities(t, plan, Fraction(1)) for t in (one, one.plus(*row)))) for one, row in cases)
+        return max(loss(*(probabilities(t, plan, Fraction(1)) for t in (item, item.plus(*row)))) for item, row in cases)
 
 
 @pytest.mark.parametrize("objective", ALL_OBJECTIVES)
@@ -229,10 +231,10 @@ def test_most_of_epsilon_is_used(found, objective):
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 1), Models(Space.of_trees(TWO), 1)], ids=["lists", "trees"])
 def test_most_of_rho_is_used(found):
     """By the first row of a table, which half of the models get wrong."""
-    one, (row, label) = CASES[-1]
+    item, (row, label) = CASES[-1]
     with coarse_grid():
         plan = plan_of(found)
-        spent = rho_of(*(probabilities(table, plan, Fraction(1, 10)) for table in (one, one.plus(row, label))))
+        spent = rho_of(*(probabilities(table, plan, Fraction(1, 10)) for table in (item, item.plus(row, label))))
         assert 0.99 < spent / float(plan.mechanism(Fraction(1, 10)).rho) <= 1
 
 
@@ -265,29 +267,29 @@ def test_a_prior_that_counts_models_and_leaves_empty_states_out_is_caught(monkey
         return replace(all_models(*given), **nothing)
 
     monkeypatch.setattr(exact, "all_models", counting)
-    one, row = CASES[1]
-    assert loss(*(probabilities(t, plan_of(found), Fraction(1)) for t in (one, one.plus(*row)))) > 1
+    item, row = CASES[1]
+    assert loss(*(probabilities(t, plan_of(found), Fraction(1)) for t in (item, item.plus(*row)))) > 1
 
 
 @pytest.mark.parametrize("found", [Models(list_space(TWO), 2), Models(Space.of_trees(TWO), 2)], ids=["lists", "trees"])
 def test_options_that_are_open_only_where_they_divide_rows_are_caught(monkeypatch, found):
     monkeypatch.setattr(exact, "Search", lambda *parts: Search(*parts, min_rows=1.0))
-    one, row = CASES[1]
+    item, row = CASES[1]
     with pytest.raises(AssertionError, match="keys"):  # the neighbour has models that the table has not
-        loss(*(probabilities(t, plan_of(found), Fraction(1)) for t in (one, one.plus(*row))))
+        loss(*(probabilities(t, plan_of(found), Fraction(1)) for t in (item, item.plus(*row))))
 
 
 @given(st.data(), st.sampled_from([schema_of(Boolean(), Categorical(("a", "b"), missing="bin")), TWO]))
 @pytest.mark.claim("An added row raises the number of errors of every ℓ by 0 or 1")
 def test_samplers_are_as_far_apart_as_their_tables(data, schema):
-    one, other = data.draw(neighbours(schema))
+    item, other = data.draw(neighbours(schema))
     plan = Draw(Space.of_trees(schema), 0, constant(0.5))
-    first, second = (ModelSampler(table.tally, plan, [], quiet) for table in (one, other))
+    first, second = (ModelSampler(table.tally, plan, [], quiet) for table in (item, other))
     mechanism = plan.mechanism(Fraction(1))
     assert mechanism.distance(first, second) == mechanism.distance(second, first) == 1 == mechanism.sensitivity
     assert mechanism.distance(first, first) == 0
     moved = Table(schema, other.rows[1:])
-    if one.rows and other.rows[0] != other.rows[-1]:
+    if item.rows and other.rows[0] != other.rows[-1]:
         assert ModelSampler(moved.tally, plan, [], quiet).distance(first) == np.inf
 
 
@@ -313,7 +315,7 @@ def test_states_are_built_before_the_charge_and_the_charge_before_the_rows(monke
     noting(Tally, "total", "rows")
     noting(Tally, "patterns", "rows")
     draw_model(MIXED_ROWS.tally, plan, runner, A_DRAW, quiet)
-    assert [one for one, _ in pairwise([*log, ""]) if one != "rows"] == ["states", "mechanism", "charge"]
+    assert [item for item, _ in pairwise([*log, ""]) if item != "rows"] == ["states", "mechanism", "charge"]
     assert log[3:] == ["rows", "rows"]
 
 

@@ -54,14 +54,14 @@ def test_lists_have_the_outline_of_their_space(schema, max_literals, negations):
 @given(schemas)
 def test_rules_about_two_attributes_are_counted_as_they_come(schema):
     shape = SearchShape.of_lists(schema, 2, negations=True)
-    each = [(len(one.literals("x", negations=True)), one.n_bins) for _, one in schema.attributes]
+    each = [(len(item.literals("x", negations=True)), item.n_bins) for _, item in schema.attributes]
     if not schema.no_guarantee:
         each = [(own, bins) for own, bins in each if own]
         both = [(m * n, size * other) for (m, size), (n, other) in combinations(each, 2)]
-        found = Counter[tuple[int, int]]()
+        result = Counter[tuple[int, int]]()
         for own, cells, times in shape.pairs:
-            found[own, cells] += times
-        assert found == Counter([*each, *both])
+            result[own, cells] += times
+        assert result == Counter([*each, *both])
 
 
 @pytest.mark.parametrize("kind", [Boolean(), Integer(0, 100, tuple(range(5, 100, 8)))])

@@ -19,18 +19,18 @@ WEIGHTS = st.sampled_from([0.01, 0.5, 3.0])
 
 @given(COUNTS, WEIGHTS)
 def test_a_leafs_weight_is_the_mean_exponential_of_its_errors_over_labels(counts, weight):
-    found = all_models(weight, constant(0.5)).leaf(np.array(counts, dtype=float).T)
-    for one, value in zip(counts, found, strict=True):
-        mean = sum(math.exp(-weight * (sum(one) - count)) for count in one) / len(one)
+    result = all_models(weight, constant(0.5)).leaf(np.array(counts, dtype=float).T)
+    for item, value in zip(counts, result, strict=True):
+        mean = sum(math.exp(-weight * (sum(item) - count)) for count in item) / len(item)
         assert value == pytest.approx(math.log(mean), rel=1e-12, abs=1e-14)
 
 
 @given(COUNTS, WEIGHTS, st.sampled_from(OBJECTIVES))
 def test_a_leaf_weighs_the_mean_over_values_of_the_exponential_of_its_loss(counts, weight, objective):
     loss = Loss.of(objective, len(counts[0]))
-    found = all_models(weight, constant(0.5), loss).leaf(np.array(counts, dtype=float).T)
-    for one, value in zip(counts, found, strict=True):
-        losses = [sum(n * row[v] for n, row in zip(one, loss.table, strict=True)) for v in range(len(loss.values))]
+    result = all_models(weight, constant(0.5), loss).leaf(np.array(counts, dtype=float).T)
+    for count, value in zip(counts, result, strict=True):
+        losses = [sum(n * row[v] for n, row in zip(count, loss.table, strict=True)) for v in range(len(loss.values))]
         mean = math.fsum(math.exp(-weight * total / loss.steps) for total in losses) / len(losses)
         assert value == pytest.approx(math.log(mean), rel=1e-12, abs=1e-14)
 
@@ -57,16 +57,16 @@ def test_leaves_of_any_shape_are_weighed_block_by_block(monkeypatch):
 
 @given(COUNTS)
 def test_a_leaf_costs_the_rows_outside_its_majority(counts):
-    found = least_loss(1.0).leaf(np.array(counts, dtype=float).T)
-    assert found.tolist() == [sum(one) - max(one) for one in counts]
+    result = least_loss(1.0).leaf(np.array(counts, dtype=float).T)
+    assert result.tolist() == [sum(count) - max(count) for count in counts]
 
 
 @given(COUNTS, st.sampled_from(OBJECTIVES))
 def test_a_leaf_costs_the_loss_of_its_best_value(counts, objective):
     loss = Loss.of(objective, len(counts[0]))
-    found = least_loss(1.0, loss).leaf(np.array(counts, dtype=float).T)
-    for one, value in zip(counts, found, strict=True):
-        losses = [sum(n * row[v] for n, row in zip(one, loss.table, strict=True)) for v in range(len(loss.values))]
+    result = least_loss(1.0, loss).leaf(np.array(counts, dtype=float).T)
+    for count, value in zip(counts, result, strict=True):
+        losses = [sum(n * row[v] for n, row in zip(count, loss.table, strict=True)) for v in range(len(loss.values))]
         assert value * loss.steps == min(losses)
 
 
@@ -133,8 +133,8 @@ def test_the_weight_of_a_large_leaf_neither_overflows_nor_loses_its_digits(rows)
 
 @pytest.mark.parametrize("semiring", [all_models(0.7, constant(0.3)), least_loss(0.5)])
 def test_the_weight_of_two_leaves_follows_from_sum_and_difference(semiring):
-    for one, other in ((0, 0), (3, 5), (7, -2), (-400, 100)):
-        pair = np.abs(np.array([one, other, one + other, one - other], dtype=float))
+    for item, other in ((0, 0), (3, 5), (7, -2), (-400, 100)):
+        pair = np.abs(np.array([item, other, item + other, item - other], dtype=float))
         leaves = semiring.spread(pair[:2]).sum()
         both = semiring.plus(semiring.spread(pair[2:3]), semiring.spread(pair[3:])[:, None], np.ones(1))
         assert leaves == pytest.approx(semiring.half + float(both[0]), rel=1e-12, abs=1e-12)

@@ -12,19 +12,19 @@ from tests.learn.enumerate_models import Models, all_worlds, holds, list_space, 
 
 def side_worlds(space):
     """The worlds on each side."""
-    found = Models(space, 0)
+    result = Models(space, 0)
     return [
-        caught if branch == CAUGHT else found.worlds - caught for branch in space.branches for caught in found.catches
+        caught if branch == CAUGHT else result.worlds - caught for branch in space.branches for caught in result.catches
     ]
 
 
 @given(spaces)
 def test_an_option_of_literals_is_closed_on_a_side_that_catches_nothing(space):
-    found, sides = Models(space, 0), side_worlds(space)
+    result, sides = Models(space, 0), side_worlds(space)
     assert space.n_sides == len(sides) == len(space.branches) * space.n_options
     assert space.has_boxes == (space.closed is None)
     for side, row in zip(sides, [] if space.closed is None else space.closed, strict=False):
-        assert row.tolist() == [not (caught & side) for caught in found.catches]
+        assert row.tolist() == [not (caught & side) for caught in result.catches]
 
 
 @given(spaces)
@@ -40,15 +40,15 @@ def test_sides_of_single_literals_are_boxes(space):
 
 @given(spaces, st.data())
 def test_open_options_are_those_that_divide_the_worlds_of_a_state(space, data):
-    sides, found = side_worlds(space), Models(space, 0)
+    sides, result = side_worlds(space), Models(space, 0)
     taken = data.draw(st.integers(0, min(3, space.n_sides)))
     state = st.lists(st.integers(0, space.n_sides - 1), min_size=taken, max_size=taken)
     drawn = data.draw(st.lists(state, min_size=1, max_size=5))
     states = np.array(drawn, dtype=int).reshape(len(drawn), taken)
     for chosen, row in zip(states.tolist(), space.open(states), strict=True):
-        here = frozenset.intersection(found.begin, *(sides[side] for side in chosen))
+        here = frozenset.intersection(result.begin, *(sides[side] for side in chosen))
         if here or not space.has_boxes:  # no search reaches a state without worlds
-            assert np.flatnonzero(row).tolist() == found.open([sides[side] for side in chosen])
+            assert np.flatnonzero(row).tolist() == result.open([sides[side] for side in chosen])
 
 
 @given(spaces)

@@ -249,9 +249,9 @@ def test_a_rule_predicts_as_in_algorithm_2_whatever_the_sign_of_its_counts():
 @pytest.mark.parametrize("name", SSRL)
 def test_seeded_fits_repeat_and_others_differ(name):
     X, y = conjunction(300)
-    one, two, other = (learner(name, 0.5, random_state=seed).fit(X, y).rule_list_ for seed in (7, 7, 8))
-    assert one == two
-    assert one != other
+    item, two, other = (learner(name, 0.5, random_state=seed).fit(X, y).rule_list_ for seed in (7, 7, 8))
+    assert item == two
+    assert item != other
     unseeded = (str(learner(name, 0.01).fit(X, y).rule_list_) for _ in range(20))
     first = next(unseeded)
     assert any(other != first for other in unseeded)  # which ends with the first that differs

@@ -52,11 +52,11 @@ def test_the_smallest_noisy_score_has_its_exact_probabilities(name, source, time
     epsilon, draws = Fraction(1, 3), times * draws
     scores, exact = SCORES * make(epsilon).scale, smallest(name)
     assert exact.sum() == pytest.approx(1, abs=1e-4)
-    found = choices(source, make(epsilon), scores, draws)
-    assert p_value(found, exact) > ALARM
+    result = choices(source, make(epsilon), scores, draws)
+    assert p_value(result, exact) > ALARM
     for factor in FACTORS:
         assert make(epsilon / factor).scale == pytest.approx(factor * make(epsilon).scale)
-        assert p_value(found, smallest(name, float(factor))) < ALARM
+        assert p_value(result, smallest(name, float(factor))) < ALARM
 
 
 @pytest.mark.statistics
@@ -64,10 +64,10 @@ def test_the_smallest_noisy_score_has_its_exact_probabilities(name, source, time
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)
 def test_the_exponential_mechanism_has_its_exact_probabilities(source, times):
     epsilon, scores, draws = Fraction(5), np.array([0.0, 0.1, 0.3, 0.5]), 6_000 * times
-    found = choices(source, Exponential(epsilon), scores, draws)
-    assert p_value(found, softmax(-5 * scores / (2 * 0.5))) > ALARM
+    result = choices(source, Exponential(epsilon), scores, draws)
+    assert p_value(result, softmax(-5 * scores / (2 * 0.5))) > ALARM
     for factor in FACTORS:
-        assert p_value(found, softmax(-5 * scores / (2 * 0.5 * float(factor)))) < ALARM
+        assert p_value(result, softmax(-5 * scores / (2 * 0.5 * float(factor)))) < ALARM
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)

@@ -25,17 +25,17 @@ def fit(mechanism, table, source, **parameters):
 
 def check(mechanism, rows, row, source, **parameters):
     """Record on one table, replay on the other, both ways: the same noisy answers must make the same model."""
-    one, other = frame(rows), frame([*rows, row])
-    for table, neighbour in ((one, other), (other, one)):
+    item, other = frame(rows), frame([*rows, row])
+    for table, neighbour in ((item, other), (other, item)):
         recorder = Recorder(source)
-        found = fit(mechanism, table, recorder, **parameters)
+        result = fit(mechanism, table, recorder, **parameters)
         charged = sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0))
-        unused = sum(charge.epsilon for charge in found.privacy_.charges if charge.purpose == "reserved, not used")
-        assert charged + unused == found.privacy_.epsilon == 1
+        unused = sum(charge.epsilon for charge in result.privacy_.charges if charge.purpose == "reserved, not used")
+        assert charged + unused == result.privacy_.epsilon == 1
         replayer = Replayer(recorder.trace)
         again = fit(mechanism, neighbour, replayer, **parameters)
-        assert again.rule_list_.rules == found.rule_list_.rules, "the neighbouring table changed the model"
-        assert again.privacy_.charges == found.privacy_.charges
+        assert again.rule_list_.rules == result.rule_list_.rules, "the neighbouring table changed the model"
+        assert again.privacy_.charges == result.privacy_.charges
         replayer.finish(1)
 
 

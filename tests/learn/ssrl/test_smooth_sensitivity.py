@@ -60,9 +60,9 @@ def test_smooth_sensitivity_by_hand(n, min_support, beta, expected):
 def test_smooth_sensitivity_is_smooth_and_bounds_the_local_one(n, min_support, beta):
     """Equation 1 of SSRL, for any two tables that both have the rows that the minimum asks for."""
     n += min_support
-    one, more = smooth_sensitivity([n, n + 1], min_support=min_support, beta=beta)
-    assert one >= local_sensitivity(n)
-    assert exp(-beta) * (1 - 1e-9) <= more / one <= exp(beta) * (1 + 1e-9)
+    item, more = smooth_sensitivity([n, n + 1], min_support=min_support, beta=beta)
+    assert item >= local_sensitivity(n)
+    assert exp(-beta) * (1 - 1e-9) <= more / item <= exp(beta) * (1 + 1e-9)
 
 
 def gini(caught, left):  # reference: SSRL, section 3.2, in exact fractions
@@ -109,11 +109,11 @@ def test_one_row_changes_the_gini_impurity_of_any_table_by_at_most_a_half():
 
 @given(COUNTS, st.integers(0, 3))
 def test_rounded_scores_move_by_no_more_than_the_sensitivity(counts, k):
-    one, other = (
+    item, other = (
         gini_scores(np.array([c[:2]]), np.array(c[:2]) + c[2:]) for c in (np.array(counts), np.array(moved(counts, k)))
     )
     largest = GINI_SENSITIVITY if sum(counts) == 1 else 4 / 9 + 1e-15
-    assert np.abs(other - one).max() <= largest
+    assert np.abs(other - item).max() <= largest
 
 
 def test_the_gini_impurity_is_not_monotone():

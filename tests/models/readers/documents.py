@@ -77,9 +77,9 @@ def _rule_set(rng: np.random.Generator, types: dict[str, str], optypes: dict[str
 def _scorecard(rng: np.random.Generator, types: dict[str, str], optypes: dict[str, str]) -> str:
     parts = ""
     for name, kind in types.items():
-        tests = [one for one in _tests(rng, name, kind, optypes[name]) if one != "<True/>"]
+        tests = [test for test in _tests(rng, name, kind, optypes[name]) if test != "<True/>"]
         tests += pick(rng, [], ["<True/>"], ["<True/>"])
-        scored = (f'<Attribute partialScore="{rng.integers(-4, 5) / 2}">{one}</Attribute>' for one in tests)
+        scored = (f'<Attribute partialScore="{rng.integers(-4, 5) / 2}">{test}</Attribute>' for test in tests)
         parts += f'<Characteristic name="{name}">{"".join(scored)}</Characteristic>'
     return (
         '<Scorecard functionName="regression" initialScore="1.5" useReasonCodes="false"><MiningSchema/>'

@@ -25,7 +25,7 @@ pytestmark = [
 
 def outcomes(model: Model, path: Path, rows: list[dict[str, Any]], target: str) -> Counter[str]:
     """Count the rows by whether both predict the same, or one of them gives no prediction."""
-    evaluator, found = peer("jpmml_evaluator").make_evaluator(str(path)).verify(), Counter[str]()
+    evaluator, result = peer("jpmml_evaluator").make_evaluator(str(path)).verify(), Counter[str]()
     for row in rows:
         frame = pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in row.items()})
         try:
@@ -37,14 +37,14 @@ def outcomes(model: Model, path: Path, rows: list[dict[str, Any]], target: str) 
         except DomainError:
             ours = None
         same = ours == theirs if isinstance(theirs, float) else str(ours) == str(theirs)
-        found["refused" if ours is None else "same" if same else f"differ: {row}, {ours}, {theirs}"] += 1
-    return found
+        result["refused" if ours is None else "same" if same else f"differ: {row}, {ours}, {theirs}"] += 1
+    return result
 
 
 @pytest.mark.parametrize("has_schema", [False, True])
 @pytest.mark.parametrize("size", [60, pytest.param(600, marks=pytest.mark.slow)])
 def test_random_documents_are_read_as_the_evaluator_reads_them_or_refused(has_schema, size, tmp_path):
-    found, read, path = Counter[str](), 0, tmp_path / "model.pmml"
+    result, read, path = Counter[str](), 0, tmp_path / "model.pmml"
     for seed in range(size):
         rng = np.random.default_rng([seed, has_schema])
         case = a_case(rng)
@@ -55,10 +55,10 @@ def test_random_documents_are_read_as_the_evaluator_reads_them_or_refused(has_sc
             continue
         read += 1
         here = outcomes(model, path, case.rows(rng, 30), "y")
-        assert not [one for one in here if one.startswith("differ")], (here, case.text)
-        found += here
+        assert not [item for item in here if item.startswith("differ")], (here, case.text)
+        result += here
     assert read > size / 4
-    assert found["same"] > 0.5 * found.total()
+    assert result["same"] > 0.5 * result.total()
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_pmml_of_scikit_learn_exporters_is_read_as_by_the_evaluator(name, target
             strict=True,
         )
     ]
-    found = outcomes(hr.read_model(path), path, rows, target)
-    assert not [one for one in found if one.startswith("differ")], found
-    assert found["same"] > 150
+    result = outcomes(hr.read_model(path), path, rows, target)
+    assert not [item for item in result if item.startswith("differ")], result
+    assert result["same"] > 150
 
 
 def test_a_scorecard_is_read_as_the_evaluator_reads_it():
     path, departments = GOLDEN / "scorecard.pmml", (None, "marketing", "engineering", "law")
-    rows = [{"department": one, "age": age} for one in departments for age in (None, 18, 19, 29, 30)]
+    rows = [{"department": department, "age": age} for department in departments for age in (None, 18, 19, 29, 30)]
     assert outcomes(hr.read_model(path), path, rows, "risk") == {"same": len(rows)}

@@ -36,13 +36,13 @@ def tree(field: str, one: str = BELOW, other: str = ABOVE, mining: str = "", str
 
 def predicted(model: Model, *values: object) -> list[object]:
     """Return the prediction of each value, None where the model refuses it."""
-    found = list[object]()
+    result = list[object]()
     for value in values:
         try:
-            found.append(model.predict(pd.DataFrame({"x": pd.Series([value], dtype=object)}))[0])
+            result.append(model.predict(pd.DataFrame({"x": pd.Series([value], dtype=object)}))[0])
         except DomainError:
-            found.append(None)
-    return found
+            result.append(None)
+    return result
 
 
 def schema_of(attribute: object) -> Schema:
@@ -79,9 +79,9 @@ def test_the_closure_decides_the_ends_of_an_interval():
 def test_a_schema_wider_than_the_interval_is_narrowed_for_the_board_only():
     """The Interval can be the least and the largest value of the rows: it is not on a public sheet."""
     schema = schema_of(Integer(-40, 120, cuts=(-20, 50)))
-    found = model_of_pmml(tree(NUMBER.format("double", INTERVAL)), schema).schema
-    assert found["x"] == Integer(0, 10, cuts=(5,))
-    assert found.no_guarantee == (Fact("narrowed"),)
+    result = model_of_pmml(tree(NUMBER.format("double", INTERVAL)), schema).schema
+    assert result["x"] == Integer(0, 10, cuts=(5,))
+    assert result.no_guarantee == (Fact("narrowed"),)
     same = model_of_pmml(tree(NUMBER.format("double", INTERVAL)), schema_of(Integer(0, 10, cuts=(2,)))).schema
     assert same.no_guarantee == ()
 
@@ -138,8 +138,8 @@ def test_as_missing_concerns_no_value_of_a_field_that_lists_none():
 
 
 def test_boolean_fields_take_booleans():
-    for one, other in (("true", "false"), ("1", "0"), ("True", "False")):
-        text = tree(WORD.format("categorical", "boolean", ""), simple("equal", other), simple("equal", one))
+    for item, other in (("true", "false"), ("1", "0"), ("True", "False")):
+        text = tree(WORD.format("categorical", "boolean", ""), simple("equal", other), simple("equal", item))
         model = model_of_pmml(text, None)
         cells = [True, False, "true", "False", 1, 0, "yes", None]
         assert predicted(model, *cells) == ["p", "n", "p", "n", "p", "n", None, "n"]
@@ -169,14 +169,14 @@ def test_other_words_of_a_schema_are_invalid_in_boolean_fields():
 
 def test_ordinal_fields_have_the_order_of_their_values():
     values = "".join(f'<Value value="{x}"/>' for x in ("low", "middle", "high"))
-    one, other = simple("lessOrEqual", "middle"), simple("greaterThan", "middle")
-    text = tree(WORD.format("ordinal", "string", values), one, other)
+    item, other = simple("lessOrEqual", "middle"), simple("greaterThan", "middle")
+    text = tree(WORD.format("ordinal", "string", values), item, other)
     assert predicted(model_of_pmml(text, None), "low", "middle", "high", "odd") == ["n", "n", "p", None]
     with pytest.raises(ModelFormatError, match="'x' have another order"):
         model_of_pmml(text, schema_of(Ordered(("high", "low", "middle"))))
     for optype, held in (("categorical", values), ("ordinal", "")):
         with pytest.raises(ModelFormatError, match=r"has no order|DataField of 'x' must list its Values"):
-            model_of_pmml(tree(WORD.format(optype, "string", held), one, other), None)
+            model_of_pmml(tree(WORD.format(optype, "string", held), item, other), None)
 
 
 def test_equal_numbers_are_equal_categories():

@@ -41,7 +41,7 @@ def mutants(text: str, change: Callable[[ElementTree.Element], object]) -> Itera
     size = len(list(ElementTree.fromstring(text).iter()))
     for place in range(size):
         root = ElementTree.fromstring(text)
-        inside = {below for one in root.iter() if FORMS[name_of(one)].is_open for below in one.iter()}
+        inside = {below for item in root.iter() if FORMS[name_of(item)].is_open for below in item.iter()}
         element = list(root.iter())[place]
         if element not in inside and change(element) is not False:
             yield name_of(element), ElementTree.tostring(root, encoding="unicode")
@@ -59,9 +59,9 @@ def test_valid_documents_are_read(name):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_an_unknown_attribute_is_refused_by_name_at_every_place(name):
-    found = list(mutants(TEXTS[name], lambda element: element.set("novel", "1")))
-    assert len(found) > 10
-    for tag, text in found:
+    result = list(mutants(TEXTS[name], lambda element: element.set("novel", "1")))
+    assert len(result) > 10
+    for tag, text in result:
         with pytest.raises(
             ModelFormatError, match=f"line [0-9]+: the attribute 'novel' of [^ ]*{tag} is not supported"
         ):
@@ -153,9 +153,9 @@ def test_our_own_exports_are_of_the_listed_form():
         Literal("age", "<=", (30,)), Leaf((3, 1)), Split(Literal("ward", "=", ("a",)), Leaf((1, 5)), Leaf((2, 0)))
     )
     model = Tree(schema, root, PrivacyCard.none("example", software="hedgerow"))
-    found = model_of_pmml(model.to_pmml(), schema)
-    assert [leaf.counts for leaf in found.leaves] == [(3, 1), (1, 5), (2, 0)]
-    assert found.schema.attributes == schema.attributes
+    result = model_of_pmml(model.to_pmml(), schema)
+    assert [leaf.counts for leaf in result.leaves] == [(3, 1), (1, 5), (2, 0)]
+    assert result.schema.attributes == schema.attributes
 
 
 def test_the_place_of_a_refusal_does_not_depend_on_the_hash_seed(tmp_path):

@@ -38,7 +38,7 @@ ONE = ' recordCount="1"'
 def test_counts_are_rows_only_if_the_document_states_so(given, counts):
     model = model_of_pmml(TREE.format(*given), None)
     assert [leaf.counts for leaf in model.leaves] == (list(counts) if counts else [None, None])
-    kinds = [one.kind for one in model.contents]
+    kinds = [content.kind for content in model.contents]
     assert kinds == ([] if counts else ["counts"])  # numbers of rows that are not read are reported
 
 
@@ -46,12 +46,14 @@ def test_a_leaf_without_its_number_of_rows_hides_no_other():
     """0.2.0 read no counts at all if a leaf had shares without a number of rows, or no numbers by class."""
     model = model_of_pmml(TREE.format(OF_50, "", "1", "0", "0", "1"), None)
     assert [leaf.counts for leaf in model.leaves] == [(50, 0), None]
-    assert [(one.kind, one.amount) for one in model.contents] == [("counts", 2)]  # the shares of the second leaf
+    assert [(content.kind, content.amount) for content in model.contents] == [
+        ("counts", 2)
+    ]  # the shares of the second leaf
     text = TREE.format("", ' recordCount="7"', 3, 1, 0, 2)
     alone = '<ScoreDistribution value="a" recordCount="0"/><ScoreDistribution value="b" recordCount="2"/>'
     model = model_of_pmml(text.replace(alone, ""), None)
     assert [leaf.counts for leaf in model.leaves] == [(3, 1), None]
-    assert [(one.kind, one.amount) for one in model.contents] == [("counts", 1)]
+    assert [(content.kind, content.amount) for content in model.contents] == [("counts", 1)]
 
 
 @pytest.mark.parametrize(("size", "is_read"), [("6", True), ("90", False)])
@@ -59,13 +61,13 @@ def test_counts_that_contradict_their_parent_are_not_read(size, is_read):
     text = TREE.format("", "", 3, 1, 0, 2).replace("<Node><True/>", f'<Node recordCount="{size}"><True/>')
     model = model_of_pmml(text, None)
     assert [leaf.counts is not None for leaf in model.leaves] == [is_read] * 2
-    assert [one.kind for one in model.contents] == ([] if is_read else ["counts"])
+    assert [content.kind for content in model.contents] == ([] if is_read else ["counts"])
 
 
 def test_shares_without_numbers_of_rows_are_no_counts_and_are_reported():
     model = model_of_pmml(TREE.format("", "", 1, 0, 0, 1).replace("recordCount", "probability"), None)
     assert [leaf.counts for leaf in model.leaves] == [None, None]
-    assert [one.kind for one in model.contents] == ["counts"]
+    assert [content.kind for content in model.contents] == ["counts"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ def test_the_smallest_leaf_of_a_number_tree_is_known_if_counts_add_up(sizes, sma
     (content,) = model_of_pmml(number_tree(*sizes), None).contents
     assert (content.kind, content.amount, content.smallest) == ("counts", len([x for x in sizes if x]), smallest)
     board = Report.of(model_of_pmml(number_tree(*sizes), None)).board
-    (check,) = [one for one in board.checks if one.key == "file-counts"]
+    (check,) = [item for item in board.checks if item.key == "file-counts"]
     assert check.status == ("fail" if smallest is not None and smallest < 10 else "review")
     assert board.status == ("fail" if check.status == "fail" else "not_run")
 
@@ -119,4 +121,6 @@ def test_rows_without_classes_of_one_leaf_are_compared_with_the_whole():
     alone = '<ScoreDistribution value="a" recordCount="0"/><ScoreDistribution value="b" recordCount="2"/>'
     model = model_of_pmml(text.replace(alone, ""), None)
     assert [leaf.counts for leaf in model.leaves] == [(30, 10), None]
-    assert [(one.amount, one.smallest) for one in model.contents] == [(2, 7)]  # of the whole, and of this leaf
+    assert [(content.amount, content.smallest) for content in model.contents] == [
+        (2, 7)
+    ]  # of the whole, and of this leaf

@@ -60,8 +60,8 @@ from hedgerow.schema.imports.draft import Limits
     ],
 )
 def test_bounds_and_lists_are_read_and_nothing_else(text, low, high, values):
-    found = limits_of("a", [text])
-    assert (found.low(whole=True), found.high(whole=True), found.values) == (low, high, values)
+    result = limits_of("a", [text])
+    assert (result.low(whole=True), result.high(whole=True), result.values) == (low, high, values)
 
 
 def test_constraints_of_many_brackets_or_letters_are_not_read():
@@ -72,8 +72,8 @@ def test_constraints_of_many_brackets_or_letters_are_not_read():
 
 
 def test_all_constraints_hold():
-    found = limits_of("a", ["CHECK (a >= 0)", "CHECK (a >= 2.5)", "CHECK (a < 9)", "CHECK (f(a))"])
-    assert (found.low(whole=True), found.low(whole=False), found.high(whole=False)) == (3, 2.5, 9)
+    result = limits_of("a", ["CHECK (a >= 0)", "CHECK (a >= 2.5)", "CHECK (a < 9)", "CHECK (f(a))"])
+    assert (result.low(whole=True), result.low(whole=False), result.high(whole=False)) == (3, 2.5, 9)
     assert limits_of("a", ["CHECK (a IN (1, 2, 3))", "CHECK (a IN (2, 3, 4))"]).values == (2, 3)
 
 
@@ -90,15 +90,15 @@ def test_all_constraints_hold():
     ],
 )
 def test_bounds_of_dates_stay_in_the_calendar(text, low, high):
-    found = limits_of("a", [f"CHECK ({text})"])
-    assert (str(found.low(whole=True)), str(found.high(whole=True))) == (low, high)
+    result = limits_of("a", [f"CHECK ({text})"])
+    assert (str(result.low(whole=True)), str(result.high(whole=True))) == (low, high)
 
 
 def test_the_first_date_of_times_after_a_time_is_the_date_of_that_time():
     """A time after midnight of a date is one of that date; that date was left out."""
     for bound in ("'1999-12-31'", "'1999-12-31 18:30:00'::timestamp without time zone"):
-        found = limits_of("a", [f"CHECK (a > {bound} AND a < '2000-03-01')"])
-        assert (str(found.low(whole=True, times=True)), str(found.high(whole=True))) == ("1999-12-31", "2000-02-29")
+        result = limits_of("a", [f"CHECK (a > {bound} AND a < '2000-03-01')"])
+        assert (str(result.low(whole=True, times=True)), str(result.high(whole=True))) == ("1999-12-31", "2000-02-29")
 
 
 def test_text_compared_with_a_number_declares_nothing():

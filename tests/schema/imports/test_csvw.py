@@ -46,7 +46,7 @@ def test_what_a_column_does_not_declare_is_a_gap(column, gaps):
 
 def test_declarations_of_the_table_apply_to_each_column():
     data = {"null": "?", "tableSchema": {"datatype": "integer", "columns": [{"name": "a"}, {"name": "b", "null": "-"}]}}
-    assert [(one.kind, one.missing_values) for one in csvw_draft(data).columns] == [
+    assert [(column.kind, column.missing_values) for column in csvw_draft(data).columns] == [
         ("integer", ("?",)),
         ("integer", ("-",)),
     ]
@@ -76,7 +76,7 @@ def test_keys_and_lists_are_left_out():
 
 def test_all_bounds_hold():
     given = {"base": "nonNegativeInteger", "minimum": -5, "minExclusive": 17, "maxInclusive": 120, "maxExclusive": 100}
-    (found,) = csvw_draft({"tableSchema": {"columns": [{"name": "a", "datatype": given}]}}).columns
-    assert (found.low, found.high) == (18, 99)
+    (result,) = csvw_draft({"tableSchema": {"columns": [{"name": "a", "datatype": given}]}}).columns
+    assert (result.low, result.high) == (18, 99)
     given |= {"minExclusive": -7}
     assert csvw_draft({"tableSchema": {"columns": [{"name": "a", "datatype": given}]}}).columns[0].low == 0

@@ -114,10 +114,10 @@ IN_MINUTES = "%d/%m/%Y %H:%M"
 def test_dates_and_times_have_their_format_and_the_days_of_their_bounds(
     draft, kind, patterns, bounds, exclusive, expected
 ):
-    found, (form, *days) = draft(kind, patterns.get(draft), *bounds, exclusive), expected
-    column = found.columns[0]
+    result, (form, *days) = draft(kind, patterns.get(draft), *bounds, exclusive), expected
+    column = result.columns[0]
     assert (column.kind, column.format, column.low, column.high) == ("date", form, *map(as_day, days))
-    assert found.to_dict()["attributes"]["a"].get("format") == form
+    assert result.to_dict()["attributes"]["a"].get("format") == form
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def test_dates_and_times_have_their_format_and_the_days_of_their_bounds(
     ],
 )
 def test_a_column_is_left_out_if_no_format_reads_its_dates(draft, kind, pattern, reason):
-    ((name, found),) = draft(kind, pattern, None, None, exclusive=False).left_out
-    assert (name, reason in found) == ("a", True)
+    ((name, result),) = draft(kind, pattern, None, None, exclusive=False).left_out
+    assert (name, reason in result) == ("a", True)
 
 
 @pytest.mark.parametrize(("draft", "kind"), [(frictionless, "year"), (csvw, "gYear")])
 def test_years_are_whole_numbers(draft, kind):
-    found = draft(kind, None, 1990, 2020, exclusive=False).columns[0]
-    assert (found.kind, found.low, found.high) == ("integer", 1990, 2020)
+    result = draft(kind, None, 1990, 2020, exclusive=False).columns[0]
+    assert (result.kind, result.low, result.high) == ("integer", 1990, 2020)

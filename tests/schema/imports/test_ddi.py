@@ -110,8 +110,8 @@ VARIABLES = {
 def test_a_domain_is_the_union_of_valid_ranges(codebook, case):
     """Of two ranges the last was the domain, and of a range with one labelled value that value."""
     text, expected = VARIABLES[case]
-    (found,) = codebook_draft(codebook(f"<codeBook><var name='a'>{text}</var></codeBook>")).columns
-    assert (found.kind, found.low, found.high, found.values, found.missing_values) == expected
+    (result,) = codebook_draft(codebook(f"<codeBook><var name='a'>{text}</var></codeBook>")).columns
+    assert (result.kind, result.low, result.high, result.values, result.missing_values) == expected
 
 
 def test_decimals_make_a_real_number(codebook):
@@ -127,7 +127,7 @@ def test_decimals_make_a_real_number(codebook):
 def test_invalid_values_that_cannot_be_listed_leave_a_variable_out(codebook, ends):
     text = f"<codeBook><var name='a'><invalrng><range {ends}/></invalrng></var><var name='b'/></codeBook>"
     draft = codebook_draft(codebook(text))
-    assert [one.name for one in draft.columns] == ["b"]
+    assert [column.name for column in draft.columns] == ["b"]
     assert "at most 1,000 whole numbers" in draft.left_out[0][1]
 
 
@@ -142,13 +142,13 @@ def test_a_range_of_invalid_values_with_decimals_leaves_a_variable_out(codebook,
 def test_a_single_invalid_value_with_decimals_means_missing(codebook):
     ranges = "<valrng><range min='0' max='9'/></valrng><invalrng><range min='99' max='99'/></invalrng>"
     text = f"<codeBook><var name='a' intrvl='contin' dcml='1'>{ranges}</var></codeBook>"
-    (found,) = codebook_draft(codebook(text)).columns
-    assert (found.kind, found.low, found.high, found.missing_values) == ("real", 0, 9, (99,))
+    (result,) = codebook_draft(codebook(text)).columns
+    assert (result.kind, result.low, result.high, result.missing_values) == ("real", 0, 9, (99,))
 
 
 @pytest.mark.parametrize(("nature", "kind"), [("ordinal", "ordered"), ("nominal", "categorical")])
 def test_categories_of_an_ordinal_variable_are_in_an_order(codebook, nature, kind):
     categories = "".join(f"<catgry><catValu>{code}</catValu></catgry>" for code in ("low", "mid", "high"))
     text = f"<codeBook><dataDscr><var name='a' nature='{nature}'>{categories}</var></dataDscr></codeBook>"
-    (found,) = codebook_draft(codebook(text)).columns
-    assert (found.kind, found.values) == (kind, ("low", "mid", "high"))
+    (result,) = codebook_draft(codebook(text)).columns
+    assert (result.kind, result.values) == (kind, ("low", "mid", "high"))

@@ -167,5 +167,5 @@ def test_a_column_that_is_described_twice_is_left_out():
     """The last description was the domain."""
     columns = (DraftColumn(name="a", kind="boolean"), DraftColumn(name="b"), DraftColumn(name="a ", kind="integer"))
     draft = Draft(columns)
-    assert [one.name for one in draft.columns] == ["b"]
+    assert [column.name for column in draft.columns] == ["b"]
     assert draft.left_out == (("a", "described more than once; describe each column once"),)

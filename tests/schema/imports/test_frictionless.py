@@ -72,8 +72,8 @@ def test_a_key_by_itself_is_left_out(keys):
 
 def test_bounds_and_excluded_bounds_both_hold():
     limits = {"minimum": 0, "exclusiveMinimum": 17, "maximum": 120, "exclusiveMaximum": 100}
-    (found,) = table_schema_draft({"fields": [{"name": "a", "type": "integer", "constraints": limits}]}).columns
-    assert (found.low, found.high) == (18, 99)
+    (result,) = table_schema_draft({"fields": [{"name": "a", "type": "integer", "constraints": limits}]}).columns
+    assert (result.low, result.high) == (18, 99)
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,8 @@ def test_bounds_and_excluded_bounds_both_hold():
 )
 def test_words_for_one_truth_value_keep_the_defaults_of_the_other(given, true, false):
     """They were dropped, and a table that has them refused."""
-    (found,) = table_schema_draft({"fields": [{"name": "a", "type": "boolean", **given}]}).columns
-    assert (found.true_values, found.false_values) == (true, false)
+    (result,) = table_schema_draft({"fields": [{"name": "a", "type": "boolean", **given}]}).columns
+    assert (result.true_values, result.false_values) == (true, false)
 
 
 @pytest.mark.parametrize(
@@ -114,5 +114,5 @@ def test_words_for_one_truth_value_keep_the_defaults_of_the_other(given, true, f
     ],
 )
 def test_categories_are_ordered_if_declared(field, kind, values):
-    (found,) = table_schema_draft({"fields": [{"name": "a", "type": "string", **field}]}).columns
-    assert (found.kind, found.values) == (kind, values)
+    (result,) = table_schema_draft({"fields": [{"name": "a", "type": "string", **field}]}).columns
+    assert (result.kind, result.values) == (kind, values)

@@ -20,7 +20,7 @@ def test_properties_are_attributes_with_what_they_declare(data):
     draft = json_schema_draft(data)
     assert [name for name, _ in draft.left_out] == ["tags", "at"]
     assert draft.gaps == (("born", "high"),)
-    (born,) = [one for one in draft.columns if one.name == "born"]
+    (born,) = [column for column in draft.columns if column.name == "born"]
     assert draft.completed(replace(born, high=as_day("2024-12-31"))).schema() == Schema(
         {
             "age": Integer(1, 120, description="Age", **SOURCE),
@@ -116,9 +116,9 @@ UNIONS = {
 def test_a_domain_is_the_union_of_all_that_is_allowed(case):
     """Parts wrote over each other: of two ranges the last was the domain, and nothing was left to fill in."""
     given, expected = UNIONS[case]
-    (found,) = json_schema_draft({"properties": {"a": given}, "required": ["a"]}).columns
-    assert (found.kind, found.low, found.high, found.values) == expected
-    assert found.may_be_missing is (case == "one of all")
+    (result,) = json_schema_draft({"properties": {"a": given}, "required": ["a"]}).columns
+    assert (result.kind, result.low, result.high, result.values) == expected
+    assert result.may_be_missing is (case == "one of all")
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_properties_without_a_unique_kind_are_left_out_with_a_reason(given):
 
 def test_a_blank_among_the_values_means_missing():
     """It was dropped, and a table that has it was refused."""
-    (found,) = json_schema_draft({"properties": {"a": {"enum": ["", "x", "y"]}}, "required": ["a"]}).columns
-    assert (found.values, found.may_be_missing) == (("x", "y"), True)
+    (result,) = json_schema_draft({"properties": {"a": {"enum": ["", "x", "y"]}}, "required": ["a"]}).columns
+    assert (result.values, result.may_be_missing) == (("x", "y"), True)
 
 
 def test_schemas_with_repeated_references_are_read_within_limits():
     deep = {f"d{i}": {"anyOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 9} for i in range(40)}
-    (found,) = json_schema_draft({"$defs": deep, "properties": {"a": {"$ref": "#/$defs/d0"}}}).columns
-    assert found.kind is None
+    (result,) = json_schema_draft({"$defs": deep, "properties": {"a": {"$ref": "#/$defs/d0"}}}).columns
+    assert result.kind is None
 
 
 @pytest.mark.parametrize(
@@ -156,5 +156,5 @@ def test_schemas_with_repeated_references_are_read_within_limits():
 )
 def test_numbers_among_the_values_are_within_the_bounds(given):
     """Values that a bound excludes stayed in the domain; of text and booleans a bound says nothing."""
-    (found,) = json_schema_draft({"properties": {"a": given}}).columns
-    assert found.values == (2, "x", "true")
+    (result,) = json_schema_draft({"properties": {"a": given}}).columns
+    assert result.values == (2, "x", "true")

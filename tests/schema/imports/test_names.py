@@ -27,8 +27,8 @@ from hedgerow.schema.imports.draft import suggested, with_suggestions
     ],
 )
 def test_a_name_suggests_a_kind_and_bounds(name, kind, low, high):
-    found = suggested(name)
-    assert (found.name, found.kind, found.low, found.high) == (name, kind, low, high)
+    result = suggested(name)
+    assert (result.name, result.kind, result.low, result.high) == (name, kind, low, high)
 
 
 @pytest.mark.parametrize("name", ["id", "patient_id", "patientId", "Name", "visit_time", "created_at"])

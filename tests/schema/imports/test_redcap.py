@@ -33,7 +33,7 @@ def test_fields_are_attributes_with_what_they_declare(dictionary, header):
     draft = dictionary_draft(dictionary(REDCAP_FIELDS, header))
     assert draft.gaps == (("bmi", "low"), ("bmi", "high"))
     assert [name for name, _ in draft.left_out] == ["record_id", "phone", "story"]
-    (bmi,) = [one for one in draft.columns if one.name == "bmi"]
+    (bmi,) = [column for column in draft.columns if column.name == "bmi"]
     known = draft.completed(type(bmi)(name="bmi", kind="real", low=5, high=99)).schema()
     drugs = {"drugs___a": "Aspirin", "drugs____1": "Other"}
     assert known == Schema(

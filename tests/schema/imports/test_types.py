@@ -20,7 +20,10 @@ class Rows(pd.DataFrame):
 
 
 def seen(draft):
-    return [(one.name, one.kind, one.values, one.low, one.high, one.may_be_missing) for one in draft.columns]
+    return [
+        (column.name, column.kind, column.values, column.low, column.high, column.may_be_missing)
+        for column in draft.columns
+    ]
 
 
 def test_types_of_pandas():
