@@ -195,7 +195,7 @@ class ListDrawPlan(DrawPlan):
     ) -> tuple[tuple[Antecedent, ...], tuple[int, ...]]:
         """Draw a rule list block by block, each for an equal share of ε; return the rules and their values."""
         # A block is drawn with its values from all lists of its length, on the rows that no earlier block matches.
-        # The default rule gets the last block's value for its remaining rows; those of earlier blocks are dropped.
+        # The default rule gets the last block's value for its remaining rows. Earlier blocks' values are dropped.
         antecedents: list[Antecedent] = []
         values: list[int] = []
         details = {"values": self._drawn_values, "draws_size": self.draws_size or None}
