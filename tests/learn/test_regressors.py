@@ -192,7 +192,7 @@ def test_a_table_is_shifted_and_divided_so_that_a_row_costs_0_to_1():
 
 @pytest.mark.parametrize("costs", [[[0, 0], [0, 0]], [[1, 1], [1, 0]], [[0, -1], [1, 0]], [[0, float("nan")], [1, 0]]])
 def test_costs_that_are_none_are_refused(costs):
-    with pytest.raises(ArgumentError, match="at least 0|equal losses"):
+    with pytest.raises(ArgumentError, match=r"at least 0|equal losses"):
         LossTable.of_costs(np.array(costs, dtype=float))
 
 
