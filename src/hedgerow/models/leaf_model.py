@@ -70,8 +70,8 @@ class LeafModel(Model):
     def probabilities(self) -> Floats:
         """Class probabilities of each leaf, from the released values alone, shape ``(n_leaves, n_classes)``.
 
-        A leaf that has probabilities keeps them: they were drawn with the model, or are posterior means given the
-        counts and drawn labels of the model (docs/mathematics.md, "Shares of leaves"). Otherwise:
+        A leaf that has probabilities keeps them. They were drawn with the model, or they are posterior means given the
+        model's counts and drawn labels (docs/mathematics.md, "Shares of leaves"). Otherwise:
 
         - The probabilities are the class shares of the counts, with negative counts set to 0.
         - If all counts of a leaf are then 0, it has the class shares of the whole model.
@@ -85,7 +85,7 @@ class LeafModel(Model):
     def predictions(self) -> tuple[Any, ...]:
         """The class that each leaf predicts: its label, or else the most probable class (ties go to the first).
 
-        For a number: the released mean of the leaf, or else the drawn number, or else the mean by the counts.
+        For a number, it is the released mean of the leaf, or else the drawn number, or else the mean by the counts.
         """
         return self.leaf_release.predictions
 
@@ -319,7 +319,7 @@ class LeafModel(Model):
         return np.array([_quantiles(shares, edges, quantiles) for shares in self.probabilities])
 
     def get_rules(self) -> list[dict[str, Any]]:
-        """Return a record for each leaf: number, condition, prediction, its probability, released counts by class.
+        """Return a record for each leaf: its number, condition, prediction, probability, and released counts by class.
 
         The counts are None if none were released. The probability is None if the noise alone can produce the counts of
         the leaf, or if neither probabilities nor counts with known noise were released.

@@ -245,7 +245,7 @@ class LeafRelease:
         return Support(rows[stop] - rows[first], self.width * (stop - first), self.noise)
 
     def may_fold(self, first: int, stop: int) -> bool:
-        """Return whether these leaves may be empty, each and together, although the whole model is not."""
+        """Return whether these leaves may be empty, individually and together, although the whole model is not."""
         return self._are_too_few(first, stop) and not self._is_nothing_known
 
     def _are_too_few(self, first: int, stop: int) -> bool:
@@ -321,7 +321,7 @@ def _nearest(levels: Sequence[float], mean: float) -> int:
 
 
 def with_mode(counts: Floats, mode: int) -> Floats:
-    """Pool the mode with the largest other classes until the pooled mean is at least every remaining count."""
+    """Return counts in which the mode is pooled with the largest classes until no other count exceeds their mean."""
     others = np.argsort(-counts, kind="stable")
     others = others[others != mode]
     means = np.cumsum([counts[mode], *counts[others]]) / np.arange(1, len(counts) + 1)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 DialectName = Literal["duckdb", "postgres", "spark", "bigquery", "snowflake"]
 ColumnTypes = Literal["any", "declared"]
-_MOST_SHOWN, _MOST_DRAWN = 2**20, 2**16  # characters of HTML in a notebook; a picture of more takes seconds
+_MOST_SHOWN, _MOST_DRAWN = 2**20, 2**16  # the largest HTML in a notebook, in characters; larger plots take seconds
 _WRAPPED = "max-width:60rem;overflow-wrap:anywhere"
 _PAPER, _DRAWN = "overflow-x:auto;background:#fff;padding:.5rem", "max-width:max(100%,36rem);height:auto"
 
@@ -128,7 +128,7 @@ class Model(SealedFile):
 
     @property
     def paths(self) -> tuple[DecisionPath, ...]:
-        """The decision path of each leaf: literals, each with whether it holds; the first matching path decides."""
+        """The decision path of each leaf: its literals, each with its truth value; the first matching path decides."""
         return ()
 
     @cached_property
@@ -255,13 +255,14 @@ class Model(SealedFile):
     def to_sql(self, dialect: DialectName = "duckdb", *, types: ColumnTypes = "any") -> str:
         """Return a SQL expression that computes the prediction from the raw columns.
 
-        By default, the expression accepts columns of any numeric type or text (surrounding white space is ignored),
-        boolean columns for boolean attributes, and for dates also date columns and timestamps without time zone. Its
-        result does not depend on settings of the connection, except on PostgreSQL's ``DateStyle`` for date columns.
+        By default, the expression accepts columns of any numeric type or text; surrounding white space is ignored. It
+        also accepts boolean columns for boolean attributes, and date columns and timestamps without time zone for
+        dates. Its result does not depend on settings of the connection, except on PostgreSQL's ``DateStyle`` for date
+        columns.
 
         Missing values satisfy only ``is missing``, as in `predict`. `predict` raises an error for a value outside a
-        domain with the policy "error"; in SQL, such a value satisfies the literals whose comparison is true, and text
-        that is not a number satisfies none. A boolean is accepted for declared words and categories, because DuckDB
+        domain with the policy "error". In SQL, such a value satisfies the literals whose comparison is true; text that
+        is not a number satisfies no literal. A boolean is accepted for declared words and categories, because DuckDB
         reads yes and no in a file as booleans. PostgreSQL does not accept unusual spellings of numbers such as
         ``10e-150``.
 
@@ -274,12 +275,12 @@ class Model(SealedFile):
             The types of the columns.
 
             - "any": the expression converts each value, as described above.
-            - "declared": plain comparisons without casts, for columns of the types that the schema declares. These are
-              any numeric type for integers, reals and lists of whole numbers (decimals and integers of at most 15
-              digits), BOOLEAN for booleans without declared words, DATE for dates, and text for all other attributes.
-              Values are written as in the schema, without surrounding white space. A tree becomes one CASE with a case
-              for each leaf. For rows that `predict` accepts, both forms predict the same. Derived attributes, dates
-              with a `format`, and lists of both text and numbers use the form for any type.
+            - "declared": plain comparisons without casts, for columns of the types that the schema declares. Integers,
+              reals and lists of whole numbers may have any numeric type (decimals and integers of at most 15 digits).
+              Booleans without declared words are BOOLEAN, dates are DATE, and all other attributes are text. Values are
+              written as in the schema, without surrounding white space. A tree becomes one CASE with a case for each
+              leaf. For rows that `predict` accepts, both forms predict the same. Derived attributes, dates with a
+              `format`, and lists of both text and numbers use the form for any type.
 
         Raises
         ------
@@ -314,19 +315,19 @@ class Model(SealedFile):
     def to_python(self) -> str:
         """Return the source of a Python function ``predict(row)`` without dependencies.
 
-        `row` maps the names of columns to cells, as returned by `csv.DictReader`, database drivers or NumPy: text,
-        numbers, decimals, booleans, dates, times, and None, NaN or blank text for missing values. The function reads
-        each cell as `predict` reads it in a column of its type, and returns the same prediction. If `predict` raises an
-        error for a cell, the function raises an error too, or treats a value outside the domain as satisfying no
-        comparison. psycopg reads the type `real` by its decimal digits, which are another number: cast such columns to
-        double precision.
+        `row` maps the names of columns to cells, as returned by `csv.DictReader`, database drivers or NumPy. Cells are
+        text, numbers, decimals, booleans, dates or times; None, NaN and blank text are missing values. The function
+        reads each cell as `predict` reads it in a column of its type, and returns the same prediction. If `predict`
+        raises an error for a cell, the function raises an error too, or treats a value outside the domain as satisfying
+        no comparison. Cast PostgreSQL columns of type `real` to double precision, because psycopg reads their decimal
+        digits, which are a different number.
         """
 
     @abstractmethod
     def to_pmml(self) -> str:
         """Return the model as PMML 4.4: a ``TreeModel``, ``RuleSetModel`` or ``Scorecard``.
 
-        Evaluators compare cells with the values as the schema writes them: text is not trimmed, dates are YYYY-MM-DD,
+        Evaluators compare cells with the values as the schema writes them. Text is not trimmed, dates are YYYY-MM-DD,
         and the category 2 is not equal to 2.0 in a column of floats. For values that `predict` does not accept, an
         evaluator may or may not return a prediction.
 
@@ -384,7 +385,7 @@ class Model(SealedFile):
 
     @cached_property
     def _known_caveats(self) -> dict[Language, tuple[Caveat, ...]]:
-        """The caveats by the language of their sentences; to find them can take a second."""
+        """The computed caveats, by the language of their sentences; the computation can take a second."""
         return {}
 
     def _caveats(self) -> Iterator[Caveat]:
@@ -404,7 +405,7 @@ class Model(SealedFile):
 
     @property
     def _shown_caveats(self) -> list[Caveat]:
-        return [caveat for caveat in self.caveats if caveat.kind != "empty"]  # the notes on these leaves state this
+        return [caveat for caveat in self.caveats if caveat.kind != "empty"]  # see the leaves' notes
 
     @property
     @abstractmethod

@@ -24,7 +24,7 @@ from hedgerow.text.values import printable
 MOST_POINTS = 10**6  # the largest absolute points of a bin and of the base
 MOST_TOTAL = 10**9  # the largest absolute total of a row: every engine can add it up in 32-bit integers
 MOST_ROWS = 9 * 10**15  # the largest absolute number of released rows of a bin: every reader of JSON keeps it exactly
-MOST_IN_ALL = 2**18  # the largest number of points over all bins and classes: their text and HTML have tens of MB
+MOST_IN_ALL = 2**18  # the largest number of points over all bins and classes: their text and HTML take tens of MB
 NORMAL_95 = 1.959963984540054  # the 97.5 % quantile of the standard normal distribution
 MOST_REASONS = 4  # the number of reason codes of a row: lenders state at most four
 Points = tuple[int, ...]
@@ -49,8 +49,8 @@ class AttributePoints:
         deviation, given the released values, of the difference from the points of the same fit without noise. It
         includes noise and smoothing but not sampling error. None if there is no noise or it is unknown.
     unsupported : tuple of int
-        The places in `points`, in rising order, of the bins whose released rows the noise alone can produce. Their
-        points are the points of other bins, or 0, the mean.
+        The indices in `points`, in increasing order, of the bins whose released rows the noise alone can produce. Their
+        points are taken from other bins, or are 0, the mean.
     rows : tuple of int, optional
         The released number of rows of each bin, rounded; noise can make it negative. None if it was not released.
     rows_error : float, optional
@@ -59,8 +59,8 @@ class AttributePoints:
     Raises
     ------
     ValueError
-        If points are not whole numbers of at most 1,000,000 in absolute value, an error is negative or above
-        1,000,000,000, or the errors, unsupported bins or rows do not fit the points.
+        If points are not whole numbers of at most 1,000,000 in absolute value, or an error is negative or above
+        1,000,000,000. If the errors, unsupported bins or rows do not fit the points.
 
     Examples
     --------
@@ -383,7 +383,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 
 def ordered_bins(bins: Sequence[PointBin]) -> list[PointBin]:
-    """Return the bins with missing and outside values first, so that a single literal distinguishes each."""
+    """Return the bins with missing and outside values first, so that a single literal distinguishes each bin."""
     return sorted(bins, key=lambda run: run.is_known)
 
 

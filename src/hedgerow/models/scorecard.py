@@ -49,7 +49,7 @@ _UNKNOWN_NOISE = gettext_noop("the noise on the points is unknown, so totals and
 
 @dataclass(frozen=True, repr=False)
 class Scorecard(Model):
-    """A model that adds up whole points by bin: the total of a row determines its class probabilities or its number.
+    """A model that adds up integer points by bin; the total of a row determines its class probabilities or its number.
 
     - For two classes, the log-odds of the second class are `unit` times the total, and it is predicted if the total is
       above 0. `scaled` returns a scorecard on another scale.
@@ -180,8 +180,8 @@ class Scorecard(Model):
 
         This is post-processing of a released model and costs no ε. The base and the points of all attributes are scaled
         and rounded to whole numbers. The rounding error of a total is at most half a point for each attribute and half
-        a point for the base, so predictions change only for rows with a probability near 1/2. A larger `pdo` reduces
-        the effect of rounding.
+        a point for the base. Predictions therefore change only for rows with a probability near 1/2. A larger `pdo`
+        reduces the effect of rounding.
 
         Parameters
         ----------
@@ -192,8 +192,8 @@ class Scorecard(Model):
         odds : float
             The odds at `score`: the probability of `favourable` divided by the probability of the other class.
         favourable : str, int or bool
-            The class that the odds are for: it is more probable if the total is higher. In credit scoring, the class of
-            good customers.
+            The class whose odds the total expresses; it is more probable if the total is higher. In credit scoring,
+            this is the class of good customers.
 
         Raises
         ------
@@ -279,9 +279,9 @@ class Scorecard(Model):
         """Return a record for each bin: attribute, bin and points (for more than two classes, points for each class).
 
         Neighbouring intervals with the same points share a record. If the noise on points is known, ``low`` and
-        ``high`` are the ends of their 95 % noise interval, or None for bins with too few rows. If rows by bin were
-        released, ``rows`` is the noisy number, which may be negative. ``pandas.DataFrame(model.get_points())`` converts
-        the records to a frame.
+        ``high`` are the ends of their 95 % noise interval; they are None for bins with too few rows. If rows by bin
+        were released, ``rows`` is the noisy number of rows, which may be negative.
+        ``pandas.DataFrame(model.get_points())`` converts the records to a frame.
         """
         return [self._totals.record(place, run) for place, bins in enumerate(self._totals.bins) for run in bins]
 
@@ -366,9 +366,9 @@ class Scorecard(Model):
     def risks(self) -> list[dict[str, Any]]:
         """Return the probability of the second class, or the number, for at most 13 possible totals.
 
-        Each record has the ``total``, its ``probability`` or number (``prediction``), and the ends ``low`` and ``high``
-        of the 95 % noise interval, which are None if `error` is None. The totals between the smallest and the largest
-        are round numbers.
+        Each record has the ``total`` and its ``probability`` or number (``prediction``). ``low`` and ``high`` are the
+        ends of the 95 % noise interval; they are None if `error` is None. The totals between the smallest and the
+        largest are round numbers.
 
         Raises
         ------
@@ -390,7 +390,8 @@ class Scorecard(Model):
     ) -> str:
         """Return a SQL expression that computes the prediction, or the total, from the raw columns.
 
-        It is NULL if a value has no bin, for which `predict` raises an error. For the columns see `Model.to_sql`.
+        The expression is NULL if a value has no bin; `predict` raises an error for such a value. For the columns see
+        `Model.to_sql`.
 
         Parameters
         ----------
@@ -470,8 +471,8 @@ class Scorecard(Model):
         """Return the scorecard as PMML with the total, the prediction and reason codes.
 
         PMML evaluators rank all attributes, so the last reason codes may be attributes without a loss. If a loss is
-        within the noise, the code is, for example, "(within the noise, 3)" instead of the name; if the bin has too few
-        rows for its own points, "(too few rows, 3)". For `favourable` see `reasons`.
+        within the noise, the code is, for example, "(within the noise, 3)" instead of the name. If the bin has too few
+        rows for its own points, the code is, for example, "(too few rows, 3)". For `favourable` see `reasons`.
         """
         is_high, bins, prediction = self._is_high(favourable), self._totals.bins, self._totals.pmml
         return self._pmml_document(
@@ -501,7 +502,7 @@ class Scorecard(Model):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            The axes to draw on. Default: the axes of a new figure of the size of a page.
+            The axes to draw on. Default: the axes of a new figure with the size of a page.
         language : {"en", "de", "fr"}, default="en"
             The language of the form.
 

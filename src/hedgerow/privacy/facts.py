@@ -17,7 +17,7 @@ from hedgerow.privacy import wording
 from hedgerow.text.messages import describe_argument
 
 Kind = Literal["query", "mechanism", "loss", "reason", "note", "source", "noise", "software"]
-LONGEST_TEXT = 10_000  # characters of a text in a fact
+LONGEST_TEXT = 10_000  # the maximum number of characters of a text in a fact
 LARGEST_COUNT = 2**63
 _LARGEST = 10**305  # amounts up to this have a float, and 10^5 of the largest charges add up to no more
 _LONGEST = 2_500  # digits of a numerator or denominator, as in sums of amounts
@@ -91,7 +91,7 @@ COUNT = Field("count", _count, read=lambda data: _within(data, type(data) is int
 AMOUNT = Field("amount", _amount, str, _read_amount)
 REAL = Field("real number", _real, repr, _read_real)
 TEXT = Field("text", _text)
-FLAG = Field("flag", lambda value: _within(value, value is True))  # True, or left out
+FLAG = Field("flag", lambda value: _within(value, value is True))  # the detail is True or absent
 AMOUNTS = Field(
     "list of amounts",
     lambda value: tuple(map(_amount, _list(value))),

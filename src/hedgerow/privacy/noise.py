@@ -24,7 +24,7 @@ from hedgerow.privacy.gdp import gdp_noise, largest_mu
 from hedgerow.privacy.process import read_only
 from hedgerow.privacy.zcdp import drawn_rho, gaussian, largest_rho, pure_rho
 
-_LARGEST_SCALE = 2**40  # of noise, in units of the sensitivity; the smallest scale is its inverse
+_LARGEST_SCALE = 2**40  # the largest scale of noise, in units of the sensitivity; the smallest scale is its inverse
 _SEEDED, _SEEDED_SOURCE = Fact("seeded"), Fact("seeded_generator")
 _TABULATED = 1000.0  # the largest σ for which simulations tabulate the probabilities
 _LARGEST_ON_GRID = 2**60  # the largest number in grid steps, which leaves room for noise in 64 bits
@@ -92,7 +92,7 @@ class NoiseSource(Protocol):
         """The reason why releases with this source lack a guarantee, as text or a fact; None if they have it."""
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
-        """Return a function that runs `mechanism` on the true answer. Called before the charge, and may raise."""
+        """Return a function that runs `mechanism` on the true answer. It may raise an error before the charge."""
         ...
 
 
@@ -172,7 +172,7 @@ class PermuteAndFlip:
     sensitivity: int
     delta = Fraction(0)
     rho = None
-    _directions = 1  # directions in which a row may change scores
+    _directions = 1  # the number of directions in which a row may change scores
     _code = "permute_and_flip"
 
     def distance(self, first: Integers, second: Integers) -> float:
@@ -222,11 +222,11 @@ class TwoSidedPermuteAndFlip(PermuteAndFlip):
 
 
 class GumbelChoice(PermuteAndFlip):
-    """A choice by the exponential mechanism, that is, by noisy max with Gumbel noise, for budgets that add up ρ.
+    """A choice by the exponential mechanism (noisy max with Gumbel noise), for budgets that add up ρ.
 
     At the scale of permute-and-flip it is also ε-differentially private. Its log-ratios have a range of ε, so it costs
-    a quarter of the ρ or slightly more (docs/mathematics.md, fact 6). Permute-and-flip makes fewer errors and is used
-    if only ε is added up.
+    a quarter of the ρ of permute-and-flip, or slightly more (docs/mathematics.md, fact 6). Permute-and-flip makes fewer
+    errors and is used if only ε is added up.
     """
 
     _code = "gumbel_choice"
@@ -287,13 +287,13 @@ class DiscreteLaplace:
 
     The release is ε-differentially private if the ℓ1 sensitivity of all int64 counts together to one row is
     `sensitivity` (Ghosh, Roughgarden and Sundararajan, *Universally Utility-Maximizing Privacy Mechanisms*, 2009,
-    Section 2). If a row changes every count by at most `each`, the noise on a count costs a share of ε, and ρ adds up
+    Section 2). If a row changes every count by at most `each`, the noise on a count costs a share of ε. ρ then adds up
     over the counts (docs/mathematics.md, fact 6).
     """
 
     epsilon: Fraction
     sensitivity: int = 1
-    each: int | None = None  # the most by which a row changes a count; None: `sensitivity`
+    each: int | None = None  # the most by which a row changes a count; None means `sensitivity`
     delta = Fraction(0)
 
     @property
@@ -362,21 +362,21 @@ class GaussianCounts:
     The answers compose in Gaussian differential privacy (docs/mathematics.md, fact 12). If the budget adds up ρ, they
     compose in zero-concentrated differential privacy. Each answer then costs ``ρ = changes / (2σ²)`` (Canonne, Kamath
     and Steinke, *The Discrete Gaussian for Differential Privacy*, 2020, Theorem 4; Feldman and Zrnic, *Individual
-    Privacy Accounting via a Rényi Filter*, 2021), and σ is 5 to 10 % larger for ε from 0.1 to 10 and usual δ.
+    Privacy Accounting via a Rényi Filter*, 2021). σ is then 5 to 10 % larger for ε from 0.1 to 10 and usual δ.
     (Interleaved series: Lyu, *Composition Theorems for Interactive Differential Privacy*, 2022.) Small noise is added
     on a grid finer than the whole numbers, and the sum is rounded.
 
-    The answers cannot be charged separately. Even if the first k answers are (ε_k, δ)-differentially private for every
-    k, one may not stop after a k that depends on the answers and spend ε − ε_k otherwise: every way to stop would need
-    its own δ (Rogers, Roth, Ullman and Vadhan, *Privacy Odometers and Filters*, 2016). A hundred answers at (1, 10⁻⁶)
-    that were charged separately had a δ of 1.95·10⁻⁶.
+    The answers cannot be charged separately, even if the first k answers are (ε_k, δ)-differentially private for every
+    k. If k depends on the answers, ε − ε_k must not be spent otherwise after the first k answers. Every way to stop
+    would need its own δ (Rogers, Roth, Ullman and Vadhan, *Privacy Odometers and Filters*, 2016). A hundred answers at
+    (1, 10⁻⁶) that were charged separately had a δ of 1.95·10⁻⁶.
     """
 
     total: Fraction  # ε of all answers together
     total_delta: Fraction  # δ of all answers together
     answers: int  # the planned number of answers
     number: int  # the number of this answer, from 1
-    changes: int  # the number of counts that a row changes by 1; for other changes, the sum of their squares
+    changes: int  # the number of counts that a row changes by 1; for other changes, the sum of the squared changes
     parts: Fraction = Fraction(1)  # the number of the `answers` equal parts of `information` that this answer uses
     rows: int = 1  # the most rows of a unit of privacy
     adds_up_rho: bool = False  # whether the budget, and therefore the series, adds up ρ

@@ -38,8 +38,8 @@ _NAMES: dict[AttackKind, str] = {
     "empirical": N_("runs on neighbouring tables"),
 }
 _ROUNDING = 1 + 1e-9
-_LEAST_SHARE = 1e-6  # that is printed; a smaller one is printed as 0
-_SHOWN_ROWS = 24  # measures on a page
+_LEAST_SHARE = 1e-6  # the smallest share that is printed; smaller shares are printed as 0
+_SHOWN_ROWS = 24  # the maximum number of measures on a page
 
 
 def largest_auc(epsilon: Fraction, delta: Fraction) -> float:
@@ -48,7 +48,7 @@ def largest_auc(epsilon: Fraction, delta: Fraction) -> float:
 
 
 def largest_advantage(epsilon: Fraction, delta: Fraction) -> float:
-    """Return the largest difference of true and false positive rate of any test (Kairouz, Oh and Viswanath, 2015)."""
+    """Return the largest difference between TPR and FPR of any test (Kairouz, Oh and Viswanath, 2015)."""
     half = tanh(min(float(epsilon), 1400.0) / 2)
     return min(half + float(delta) * (1 - half), 1.0)
 
@@ -66,8 +66,8 @@ def _power(epsilon: Fraction) -> float:
 def permitted(attack: Attached, measure: AttackMeasure) -> float | None:
     """Return the largest value of a measure that the learner's ε permits; None without a guarantee or a bound.
 
-    The splits of "membership" have a fixed size, and a row of "exact-inference" is one of some candidates: one row is
-    replaced by another, so the loss of two rows is permitted.
+    The splits of "membership" have a fixed size, and a row of "exact-inference" is one of several candidates. In both
+    attacks one row replaces another, so the loss of two rows is permitted.
     """
     subject = attack.record.subject
     if subject.epsilon is None or subject.delta is None:
@@ -230,7 +230,7 @@ def _refuted(subject: Subject, attacks: Sequence[Attached]) -> list[Refutation]:
 
 
 def attack_checks(subject: Subject, attacks: Sequence[Attached]) -> Iterator[Check]:
-    """Yield the checks of all attacks: for several attacks of a kind, the most severe check."""
+    """Yield the checks of all attacks; for several attacks of a kind, yield the most severe check."""
     tests = sum(measure.p_value is not None for attack in attacks for measure in attack.record.measures)
     alarm = alarm_share("attacks") / max(tests, 1)
     auc = partial(_auc, alarm=alarm)
@@ -264,7 +264,7 @@ _SEVERITY: tuple[Status, ...] = ("fail", "review", "not_run", "pass", "not_appli
 
 
 def _unknown(subject: Subject, rule: str) -> Check:
-    """Return the check of a record without the number that is examined, as a file may be."""
+    """Return the check of a record, such as a record from a file, that lacks the examined number."""
     most, strong = short(subject.appetite.most_guessed), short(subject.appetite.strong_epsilon)
     sentence = _("The record of the attack does not contain the number that this check examines.")
     return check(rule, "not_run", sentence, most=most, strong=strong)
@@ -273,7 +273,7 @@ def _unknown(subject: Subject, rule: str) -> Check:
 def _auc(subject: Subject, attack: Attached, alarm: float) -> Check | None:
     """Return whether an attack gives members higher scores than other rows.
 
-    An AUC above the limit that is excluded with 95 % confidence passes, even if a smaller AUC is significant.
+    The check passes if an AUC above the limit is excluded with 95 % confidence, even if a smaller AUC is significant.
     Otherwise a significant AUC needs review. If neither is shown, the check was not conclusive.
     """
     measure, record, limit = attack.record.measure("auc"), attack.record, subject.appetite.most_guessed
@@ -331,7 +331,7 @@ def _rows(subject: Subject, attacks: Iterable[Attached], alarm: float) -> Check:
 
 
 def _exact(subject: Subject, attack: Attached) -> Check | None:
-    """Return whether computed numbers are within what ε permits, which holds for any correct mechanism."""
+    """Return whether computed numbers are within the limits of ε, as they are for any correct mechanism."""
     code = "privacy_loss" if attack.kind == "exact-membership" else "success"
     measure = attack.record.measure(code)
     most = None if measure is None else permitted(attack, measure)
@@ -352,7 +352,7 @@ def _exact(subject: Subject, attack: Attached) -> Check | None:
 
 
 def _bounded(subject: Subject, attack: Attached) -> Check | None:
-    """Return whether a lower bound of the privacy loss is large; a small one supports nothing."""
+    """Return whether a lower bound of the privacy loss is large; a small bound supports no release."""
     measure = attack.record.measure("epsilon")
     if measure is None:
         return None

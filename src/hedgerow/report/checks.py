@@ -1,4 +1,4 @@
-"""Checks of a report: their catalogue, the rule and the source of each, and the status of those that found nothing."""
+"""Checks of a report: their catalogue, the rule and source of each check, and the status of checks without findings."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class Check:
     version : int
         The version of its rule.
     section : str
-        The key of the section that has the numbers.
+        The key of the section that contains the numbers.
     status : {"fail", "not_run", "review", "pass", "not_applicable"}
         The result.
     sentence : str
@@ -79,11 +79,11 @@ class Check:
 
     @property
     def rank(self) -> int:
-        """The place of its status, the most severe first."""
+        """The rank of its status; the most severe status is first."""
         return STATUSES.index(self.status)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the check as JSON-ready data."""
         values = {"id": self.key, **vars(self), "interval": interval_dict(self.interval)}
         del values["key"]
         return values
@@ -98,7 +98,7 @@ class Kind(NamedTuple):
     """A kind of check: its subject, its conditions and its required inputs."""
 
     title: str  # what is examined, in a few words
-    passed: str  # the sentence if nothing is found
+    passed: str  # the sentence if there is no finding
     applies: Sequence[str] = ()  # what the model must be or have; otherwise the check is not applicable
     needs: Sequence[str] = ()  # what must be given; otherwise the check is not run
     essential: Sequence[str] = ()  # models for which a sheet without this check supports no release
@@ -499,7 +499,7 @@ def check(
 
 
 def rule_text(key: str, appetite: Appetite) -> str:
-    """Return the rule of a check that found nothing, with the thresholds of a risk appetite."""
+    """Return the rule of a check without findings, with the thresholds of a risk appetite."""
     most = {
         "groups": percentage(f"{100 * appetite.largest_deficit:g}"),
         "separation": short(100 * appetite.most_guessed),
@@ -517,7 +517,7 @@ def rule_text(key: str, appetite: Appetite) -> str:
 
 
 def short(value: float) -> str:
-    """Return a number of a rule with at most six digits."""
+    """Return a number in a rule as text with at most six digits."""
     return number(f"{value:g}")
 
 
@@ -533,7 +533,7 @@ def _first_rule(key: str) -> str:
 
 
 def completed(checks: Iterable[Check], kind: SheetKind, present: Collection[str]) -> tuple[Check, ...]:
-    """Return all checks of a sheet: those given, and the rest of the catalogue with the status that follows.
+    """Return all checks of a sheet: the given checks, and the other checks of the catalogue with their derived status.
 
     `present` has tags for properties of the model and for inputs. A check without findings passes if all tags that it
     requires are present.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Value = str | int | float | None  # a number, a flag, a code, an ISO date or a digest; never prose
 MOST_SHOWN = 10
 """The default of the most rows of a table on a page; the JSON of a sheet has all rows."""
-_MOST_GRIDS, _MOST_COLUMNS, _LONGEST = 4, 8, 320  # of a section, of a table, and of a cell, that a page shows
+_MOST_GRIDS, _MOST_COLUMNS, _LONGEST = 4, 8, 320  # on a page: grids, columns of a grid, characters of a cell
 FORMAT = "hedgerow/report"  # the format of the JSON of a sheet
 
 
@@ -76,7 +76,7 @@ class Cell:
     interval: Interval | None = None
 
     def to_dict(self) -> dict[str, Any] | Value:
-        """Return it as JSON-ready data: the value, with its interval if there is one."""
+        """Return the cell as JSON-ready data: the value, with its interval if there is one."""
         return self.value if self.interval is None else {"value": self.value, "interval": interval_dict(self.interval)}
 
 
@@ -112,14 +112,14 @@ class Grid:
 
     @property
     def caption(self) -> str:
-        """The title; if a page shows only the first rows, with their number."""
+        """The title, with the number of shown rows if a page shows only the first rows."""
         if len(self.rows) <= self.shown:
             return self.title
         return _("{title} (first {shown} of {rows} rows)", title=self.title, shown=self.shown, rows=len(self.rows))
 
     @property
     def filled(self) -> tuple[int, ...]:
-        """The columns that have an entry on a page, counted from 0; the first and the last of many."""
+        """The columns that have an entry on a page, counted from 0; of many columns, the first few and the last."""
         places = range(len(self.columns))
         filled = [place for place in places if any(text_of(row[place]) for row in self.first)]
         return tuple(filled if len(filled) <= _MOST_COLUMNS else [*filled[: _MOST_COLUMNS - 1], filled[-1]])
@@ -137,7 +137,7 @@ class Grid:
 
     @property
     def numeric(self) -> tuple[int, ...]:
-        """The columns of numbers alone, counted from 0; the first is a name."""
+        """The columns that contain only numbers, counted from 0; the first column is a name."""
         places = range(1, len(self.columns))
         return tuple(place for place in places if all(_is_number(row[place]) for row in self.rows))
 
@@ -186,7 +186,7 @@ class Section:
 
     @property
     def shown(self) -> tuple[Grid, ...]:
-        """The tables that are on a page: the last few of many."""
+        """The tables that are on a page; of many tables, only the last few."""
         return tuple(grid for grid in self.grids if grid.first)[-_MOST_GRIDS:]
 
     @property
@@ -270,7 +270,7 @@ class Sheet:
 
     @property
     def leaves(self) -> Grid | None:
-        """All leaves of the model, if the page has only some."""
+        """All leaves of the model, if the page shows only some of them."""
         grids = [grid for section in self.sections if section.key == "leaves" for grid in section.grids]
         leaves = next((grid for grid in grids if grid.columns[0].key == "leaf"), None)
         return leaves if leaves is not None and len(leaves.rows) > MOST_SHOWN else None
@@ -386,7 +386,7 @@ _CONTRADICTIONS: dict[tuple[str, Status], str] = {
 }
 _NAMED = 4  # checks of a status that a headline names
 _WIDE = 45  # characters of a fact that takes up the width of a printed page
-_FEW = 5  # rows, and columns, of a table that is not set in two columns
+_FEW = 5  # rows and columns of a table that is not printed in two columns
 _LONGEST_WORD = 24  # characters of a word that a column has room for; longer words may be broken
 _PARTS = ("question", "answer", "notes", "words", "measure")
 
@@ -402,7 +402,7 @@ def json_text(data: Mapping[str, Any]) -> str:
 
 
 def rendered(template: str, **values: Any) -> str:
-    """Return a template filled in with values, which templates of HTML escape."""
+    """Return a template with inserted values, which HTML templates escape."""
     return _templates().get_template(template).render(values)
 
 

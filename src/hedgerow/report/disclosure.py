@@ -32,7 +32,7 @@ from hedgerow.report.units import judged_bound, leaf_places
 from hedgerow.text.language import N_, _, decimal, ngettext, number, percent, percentage
 from hedgerow.text.values import shown_text
 
-_MOST_POINTS = 20  # rows of a scorecard on a page
+_MOST_POINTS = 20  # the maximum number of rows of a scorecard on a page
 
 
 def model(subject: Subject) -> Section:
@@ -78,7 +78,7 @@ def compared_rows(subject: Subject, train: tuple[Any, Any] | None) -> CountCompa
 
 
 def row_checks(subject: Subject, train: tuple[Any, Any] | None, compared: CountComparison | None) -> Iterator[Check]:
-    """Yield the checks of the stored counts, and of dominance, by the training rows. **Private**."""
+    """Yield the checks of the stored counts and of dominance, computed from the training rows. **Private**."""
     if compared is not None:
         status: Status = "fail" if compared.is_mismatch else "not_run" if compared.obstacle else "pass"
         yield check("counts", status, compared.sentence)
@@ -87,7 +87,7 @@ def row_checks(subject: Subject, train: tuple[Any, Any] | None, compared: CountC
 
 
 def _dominated(subject: Subject, train: tuple[Any, Any]) -> Iterator[Check]:
-    """Yield whether the sum or mean of a leaf, with the second largest number, discloses the largest (p % rule)."""
+    """Yield the check of the p % rule: the second largest number and a leaf's sum or mean disclose the largest."""
     assert subject.number is not None
     leaves, share, numbers = 0, subject.appetite.dominance, np.abs(subject.numbers(train[1]))
     persons = unit_numbers(subject.schema, train[0], subject.person_unit)
@@ -132,7 +132,7 @@ MOST_RULES = 200
 
 
 def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
-    """Return the entropies that the model leaves, or a sentence on why they are not known."""
+    """Return the residual entropies given the model, or a sentence that states why they are unknown."""
     if subject.paths is None:
         return " ".join(filter(None, (_("The decision paths of this model are not known."), subject.unread)))
     if not subject.paths.exclusive and len(subject.paths) > MOST_RULES:
@@ -204,7 +204,7 @@ def _known(result: Reconstruction) -> int:
 
 
 def groups(result: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ...]:
-    """Return the residual entropy of each group, and the group with the lowest. **Private**."""
+    """Return the residual entropy of each group, and the group with the lowest entropy. **Private**."""
     if isinstance(result, str) or result.view != "data" or not by:
         return ()
     tables = [(name, result.by_group(name)) for name in by]
@@ -224,7 +224,7 @@ def groups(result: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ..
 
 
 def reconstruction_checks(subject: Subject, result: Reconstruction | str) -> Iterator[Check]:
-    """Yield whether rows are disclosed completely: a mean supports no release."""
+    """Yield the check of completely disclosed rows; a mean entropy supports no release."""
     known = 0 if isinstance(result, str) else _known(result)
     if not known:
         return
@@ -245,7 +245,7 @@ def reconstruction_checks(subject: Subject, result: Reconstruction | str) -> Ite
 
 
 def membership(subject: Subject, leaves: Overfit | None = None, *, is_public: bool = True) -> Section:
-    """Return the limits that ε sets to any attack on a person, and results from the leaves, which are **private**."""
+    """Return the limits of ε for any attack on a person, and results from the leaves, which are **private**."""
     facts, bound = list[SheetLine](), judged_bound(subject)
     rates = {} if bound is None else {fpr: largest_rate(fpr, *bound) for fpr in RATES}
     for fpr, rate in rates.items():
@@ -261,7 +261,7 @@ def membership(subject: Subject, leaves: Overfit | None = None, *, is_public: bo
 
 
 def separation(subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None) -> Overfit | None:
-    """Return how far the leaves of training rows and of held-out rows differ within each class.
+    """Return the distance between the leaf distributions of training rows and held-out rows within each class.
 
     For a number, the classes are the sides of the median of the training rows. None without both sets of rows, without
     leaves, or if a set has no row of a class.
@@ -312,8 +312,8 @@ def separation_checks(subject: Subject, leaves: Overfit | None) -> Iterator[Chec
 def _separated(subject: Subject, leaves: Overfit) -> Check:
     """Return whether training rows and held-out rows reach different leaves.
 
-    If more success than the limit is excluded, the check passes, even if a smaller excess is significant. If it is not
-    excluded, an excess beyond chance needs review; otherwise the rows are too few to show either.
+    The check passes if success above the limit is excluded, even if a smaller excess is significant. If it is not
+    excluded, an excess beyond chance needs review; otherwise there are too few rows to show either.
     """
     share, most = leaves.vulnerability, leaves.upper_bound()
     limit, is_beyond = subject.appetite.most_guessed, leaves.p_value <= alarm_share("separation")

@@ -1,4 +1,4 @@
-"""Leaves in a report: the rows or persons of each, and their classes. **Private** if exact."""
+"""Leaves in a report: the rows or persons of each leaf, and their classes. **Private** if exact."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,11 +14,11 @@ from hedgerow.report.units import judged_epsilon
 from hedgerow.text.language import N_, _, enumerated, ngettext, number
 from hedgerow.text.values import quoted_text, shown_text
 
-_NAMED = 3  # leaves that a sentence names
+_NAMED = 3  # the maximum number of leaves that a sentence names
 
 
 def leaf_names(subject: Subject) -> tuple[str, ...]:
-    """Return the decision path to each leaf with its number."""
+    """Return the number and decision path of each leaf."""
     return tuple(f"{i}. {text}" for i, text in enumerate(subject.conditions, 1))
 
 
@@ -64,7 +64,7 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
 
 
 def _states_no_noise(subject: Subject) -> bool:
-    """Return whether a file has counts, and does not state what noise they have."""
+    """Return whether a file has counts but does not state their noise."""
     return subject.released is not None and subject.released.leaf_release.noise is None
 
 
@@ -94,7 +94,7 @@ def _count_line(key: str, name: str, count: int) -> SheetLine:
 
 
 def _rows_text(risk: LeafRisk, rows: int, leaves: int = 1) -> str:
-    """Return the rows of leaves as models show them: exact, or as far as the noise on the released counts allows."""
+    """Return the rows of leaves as models show them: exact, or with the precision that the noise allows."""
     return number(rows) if risk.release is None else risk.release.rows_text(rows, leaves)
 
 
@@ -164,7 +164,7 @@ def _small(risk: LeafRisk) -> str:
 
 
 def _small_noisy(risk: LeafRisk, least: str) -> str:
-    """Return a sentence on the released counts only, since a true count may lie on the other side of the threshold."""
+    """Return a sentence on released counts only; a true count may lie on the other side of the threshold."""
     if risk.small:
         return ngettext(
             "{count} of {all} leaves has a released count of fewer than {least}.",
@@ -343,7 +343,7 @@ def _leaf_rows(subject: Subject, risk: LeafRisk | None) -> tuple[Grid, ...]:
     if risk:
         rows = noun_of(counted_column(risk))
         columns.append((Column("rows", rows), risk.rows))
-        if risk.counts and subject.number is None:  # levels are too many
+        if risk.counts and subject.number is None:  # there are too many levels to list
             for k, name in enumerate(risk.classes or ()):
                 of_class = [None if own is None else own[k] for own in risk.counts]
                 title = _("{rows} of class {name}", rows=rows, name=shown_text(name))
@@ -383,7 +383,7 @@ def _whys(subject: Subject, risk: LeafRisk | None, leaves: int) -> list[Cell]:
 
 
 def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
-    """Yield the checks of leaves: every leaf whose counts are known is judged, and the rest are named."""
+    """Yield the checks of leaves; leaves with known counts are judged, and the other leaves are named."""
     if small := _small_bins(subject):
         least = rows_text(subject.appetite.fewest_rows)
         sentence = ngettext(
@@ -406,7 +406,7 @@ def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
 
 
 def _several(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
-    """Yield that rows are counted, if leaves may have fewer units than the threshold."""
+    """Yield a finding that rows are counted, if leaves may have fewer units than the threshold."""
     fewest, most = min(risk.known_rows.values()), _most_rows(subject, risk)
     several = risk.several or rows_of_persons(subject)
     if several and (most is None or fewest < risk.threshold * most):
@@ -427,7 +427,7 @@ def rows_of_persons(subject: Subject) -> str:
 
 
 def _most_rows(subject: Subject, risk: LeafRisk) -> int | None:
-    """Return the most rows that a unit has in the counts, as far as the schema or the form limits them."""
+    """Return the limit of the schema or the form on the counted rows of a unit."""
     unit = None if subject.schema is None else subject.schema.unit
     if unit is not None and unit.column == risk.unit_column and risk.view == "noisy":
         return unit.max_rows
@@ -461,7 +461,7 @@ def _exact_leaves(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
 
 
 def _disclosed(subject: Subject) -> str:
-    """Return what leaves of one class, or level, disclose."""
+    """Return a sentence on the disclosure by leaves with rows of only one class, or level."""
     if _predicts_sensitive(subject):
         column = quoted_text(subject.predicted or "")
         if subject.number is None:
@@ -477,7 +477,7 @@ def _sentences(*sentences: str) -> str:
 
 
 def _noisy_leaves(subject: Subject, risk: LeafRisk, *, is_strong: bool) -> Iterator[Check]:
-    """Yield the checks of leaves by noisy counts: a strong guarantee covers them, whatever the counts are."""
+    """Yield the checks of leaves by noisy counts; a strong guarantee covers the leaves for all counts."""
     rule = "small-leaves/noisy" if risk.threshold == FEWEST_SAFE_ROWS else "small-leaves/own-noisy"
     least, strong = rows_text(risk.threshold, counted_column(risk)), short(subject.appetite.strong_epsilon)
     open_ = _not_examined(risk, risk.not_examined, _NO_ROWS)

@@ -31,8 +31,8 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.language import N_, _, decimal, enumerated, ngettext, number, percentage
 from hedgerow.text.values import printable
 
-PRIORS = (0.01, 0.1, 0.5, 0.9)  # beliefs in presence whose largest growth is printed
-_SHOWN = 6  # attributes, charges and releases on a page
+PRIORS = (0.01, 0.1, 0.5, 0.9)  # prior beliefs in presence, whose largest posterior beliefs are printed
+_SHOWN = 6  # the maximum number of attributes, charges and releases on a page
 
 
 def guarantee(subject: Subject) -> Section:
@@ -93,7 +93,7 @@ def _person_lines(bound: PersonBound) -> Iterator[SheetLine]:
 
 
 def is_of_rows(subject: Subject) -> bool:
-    """Return whether the schema was taken from the rows without a guarantee: it is then for the board only."""
+    """Return whether the schema was taken from the rows without a guarantee, and is therefore for the board only."""
     schema = subject.schema
     return schema is not None and any(part.no_guarantee for part in (schema, *schema.charges))
 
@@ -147,7 +147,7 @@ def _sources(schema: Schema) -> tuple[tuple[str, str, Cell], ...]:
 
 
 def charges(subject: Subject, kind: SheetKind) -> Section:
-    """Return the mechanisms, and every charge on the card: without a guarantee their list depends on the rows."""
+    """Return the mechanisms and every charge on the card; without a guarantee, their list depends on the rows."""
     card = subject.card
     is_hidden = kind == "public" and not card.is_private
     grids = [_priced(card.charges)] if card.charges and not is_hidden else []
@@ -188,7 +188,7 @@ def mechanism_words(charge: Charge) -> str:
 
 
 def _remark(charge: Charge, *, has_failed: bool = False) -> Cell:
-    """Return what to know about a charge."""
+    """Return the remark on a charge."""
     remarks = {
         "failed": _("failed: charged, but not answered") if has_failed else "",
         "declared": _("declared by the schema's file") if charge.declared else "",
@@ -259,8 +259,8 @@ def noise(subject: Subject) -> Section:
 def identity(subject: Subject, kind: SheetKind, public: Sheet | None = None) -> Section:
     """Return the section on the report's subject; for the board with digests of rows and of the public sheet.
 
-    A digest of rows, or of a model without a guarantee, confirms guesses at rows: it is for the board. The public sheet
-    cannot name the digest of the board's sheet, which is a function of the rows, too.
+    A digest of rows, or of a model without a guarantee, confirms guesses of rows, so it is for the board only. The
+    public sheet cannot contain the digest of the board's sheet, because this digest is a function of the rows, too.
     """
     has_digest = subject.is_private or kind == "board"
     facts = [SheetLine("kind", _("kind of model"), subject.kind), *_model_digests(subject, has_digest=has_digest)]
@@ -302,7 +302,7 @@ def _file_line(subject: Subject, role: FileRole, name: str) -> SheetLine:
 
 
 def stated(subject: Subject, kind: SheetKind) -> Section:
-    """Return the entries of the form: all of them on the public sheet, limits and risk alone on the board's."""
+    """Return the entries of the form: all entries for the public sheet, only limits and risk for the board's sheet."""
     names = tuple(_STATED) if kind == "public" else ("limits", "residual_risk")
     entries = {name: getattr(subject.form, name) for name in names}
     facts = [
@@ -337,7 +337,7 @@ _STATED = {
     "residual_risk": N_("residual risk"),
 }
 """The entries of the form on a sheet, with their names there."""
-_OPTIONAL = ("unit_column", "second_unit")  # entries for columns that a table may not have
+_OPTIONAL = ("unit_column", "second_unit")  # entries that name columns, which a table may lack
 
 
 def decision(kind: SheetKind) -> Section:

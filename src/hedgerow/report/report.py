@@ -77,7 +77,7 @@ class Sheets:
         return self.public if self.public.decides or self.board is None else self.board
 
     def sheet(self, *, private: bool = False) -> Sheet:
-        """Return the public sheet or, if `private`, the board's sheet; ValueError if there is none."""
+        """Return the public sheet, or the board's sheet if `private` is True; ValueError if the report has none."""
         check_flag("private", private)
         if not private:
             return self.public
@@ -88,14 +88,14 @@ class Sheets:
     def save(self, path: str | PathLike[str], *, force: bool = False) -> tuple[Path, ...]:
         """Write the public sheet and, next to it, the board's sheet with PRIVATE in its name; return the paths.
 
-        The ending of the name, .html or .json, sets the format. For a model with more than 10 leaves, a CSV file lists
-        all of them: ``report.leaves.csv`` or ``report.PRIVATE.leaves.csv``. Existing files are replaced only if
+        The extension of the name, .html or .json, sets the format. For a model with more than 10 leaves, a CSV file
+        lists all leaves: ``report.leaves.csv`` or ``report.PRIVATE.leaves.csv``. Existing files are replaced only if
         `force` is True.
 
         Raises
         ------
         ValueError
-            If the name has another ending, or contains PRIVATE.
+            If the name has another extension, or contains PRIVATE.
         OSError
             If a file exists and `force` is False, or cannot be written.
         """
@@ -111,7 +111,7 @@ class Sheets:
             if sheet is not None and sheet.leaves is not None:
                 files[leaves_name(place)] = _csv(sheet.leaves)
         for place in files:
-            if os.path.lexists(place) and not force:  # all files are checked before any is written
+            if os.path.lexists(place) and not force:  # check all files first, so that a failure writes none
                 raise FileError.of(errno.EEXIST, "File exists; give force=True to replace it", str(place))
         for place, text in files.items():
             with reserved(place, force=force) as write:
@@ -169,7 +169,7 @@ class Report(Sheets):
         model : Model, fitted estimator, or any model that `hedgerow.audit.reconstruction` reads
             The model.
         form : Form, optional
-            The statements of people about the model and its table.
+            The statements of the people responsible for the model and its table.
         releases : Releases, optional
             The record of all releases of the table.
         train, test : tuple of (X, y), optional
@@ -377,7 +377,7 @@ def _given(
     separated: Overfit | None = None,
     by: Sequence[str] = (),
 ) -> set[str]:
-    """Return the inputs that were passed, as the tags that checks require."""
+    """Return which inputs were passed, as the tags that checks require."""
     given = {
         "record": releases is not None,
         "rows": train is not None,
@@ -394,7 +394,7 @@ def _inferred(checks: Iterable[Check]) -> set[str]:
 
 
 def _counted(risk: LeafRisk | None, guessed: Reconstruction | str) -> set[str]:
-    """Return the known numbers of rows, as the tags that checks require."""
+    """Return which numbers of rows are known, as the tags that checks require."""
     known = {
         "counts": risk is not None,
         "class-counts": risk is not None and risk.counts is not None,
@@ -494,7 +494,7 @@ def _estimate_name(evaluation: Evaluation, estimate: Estimate) -> str:
 
 
 def _estimate_text(estimate: Estimate) -> str:
-    """Return an estimate with its intervals."""
+    """Return the text of an estimate with its intervals."""
     text = _value_text(estimate)
     if not estimate.is_informative:
         return text
@@ -519,7 +519,7 @@ def _span_text(estimate: Estimate, ends: Interval) -> str:
 
 
 def _measure_line(evaluation: Evaluation, estimate: Estimate) -> SheetLine:
-    """Return a measure with its intervals, and the same measure of the best constant prediction."""
+    """Return the line of a measure: its intervals, and the same measure for the best constant prediction."""
     text = _estimate_text(estimate)
     if estimate.constant is not None:
         text = _("{measure}; best constant {constant}", measure=text, constant=_value_text(estimate.constant))
@@ -537,16 +537,16 @@ def _measured(estimate: Estimate) -> tuple[float | None, tuple[float, float] | N
 
 _COMPARED = ("guarantee", "length", "accuracy", "evaluation", "leaves", "membership", "attacks", "reconstruction")
 """The keys of the sections that are compared; only comparisons have the length."""
-_MOST, _LONGEST_NAME = 6, 40  # models on a page, and characters of a model's name
+_MOST, _LONGEST_NAME = 6, 40  # the maximum number of models on a page, and of characters in a model's name
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Sheets):
     """The reports on several candidates side by side: a public sheet, and a board's sheet, which is **private**.
 
-    The public sheet is made only from the public sheets of the reports, the board's sheet from their board's sheets;
-    it exists if all reports have a board's sheet. Each column is a model, each line a fact. A cell is blank if the
-    report on the model does not state the fact.
+    The public sheet is made only from the public sheets of the reports, and the board's sheet only from their board's
+    sheets. The board's sheet exists if all reports have a board's sheet. Each column is a model, and each line is a
+    fact. A cell is blank if the report on the model does not state the fact.
 
     Examples
     --------
@@ -569,8 +569,8 @@ class Comparison(Sheets):
         TypeError
             If `reports` is not a mapping of names to reports.
         ValueError
-            If there are fewer or more models, a name is empty or longer than 40 characters, the models predict
-            different columns, or the reports are in different languages.
+            If there are fewer than two or more than six models, a name is empty or longer than 40 characters, the
+            models predict different columns, or the reports are in different languages.
         """
         if not isinstance(reports, Mapping) or not all(isinstance(report, Report) for report in reports.values()):
             raise ArgumentTypeError(f"reports must map names to reports, got {type(reports).__name__}.")
@@ -625,7 +625,7 @@ def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, tuple[SheetLine, .
     for check, name in ((check, name) for name, sheet in sheets.items() for check in sheet.checks):
         models[check] = f"{models[check]}, {name}" if check in models else name
     checks = tuple(replace(check, model=name, sentence=f"{name}: {check.sentence}") for check, name in models.items())
-    of_all = all if first.kind == "public" else any  # the board's sheet decides as soon as one has no guarantee
+    of_all = all if first.kind == "public" else any  # the board's sheet decides as soon as one model has no guarantee
     decides = of_all(sheet.decides for sheet in sheets.values())
     title = _("{models} compared", models=", ".join(names))
     return replace(first, title=title, checks=checks, sections=sections, decides=decides)

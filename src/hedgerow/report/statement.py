@@ -1,8 +1,9 @@
 """Statements of anonymity for a model: one page for the controller and the data protection officer, and a checklist.
 
-The page follows Opinion 28/2024 of the European Data Protection Board: the model and its data, the assumed attackers
-and their means, the likelihood of extraction from the parameters and by queries, the attacks that were carried out,
-and the limits of the statement. The checklist follows NIST SP 800-226 (2025). All numbers are from the report.
+The page follows Opinion 28/2024 of the European Data Protection Board. It describes the model and its data, and the
+assumed attackers and their means. It states the likelihood of extraction from the parameters and by queries, the
+attacks that were carried out, and the limits of the statement. The checklist follows NIST SP 800-226 (2025). All
+numbers are from the report.
 """
 
 from collections.abc import Iterator, Sequence
@@ -69,9 +70,9 @@ _ANSWERED: dict[Answered, str] = {
 class Statement:
     """A statement of anonymity for a model, with a checklist, made from one sheet of a report.
 
-    It draws no conclusion: the controller does, and the data protection officer advises. For a model with a guarantee
-    the public statement has public values only; the board's statement, which is **private**, adds checks and attacks on
-    the rows.
+    It draws no conclusion; the controller draws the conclusion, on the advice of the data protection officer. For a
+    model with a guarantee the public statement has public values only; the board's statement, which is **private**,
+    adds checks and attacks on the rows.
 
     Attributes
     ----------
@@ -126,7 +127,7 @@ class Statement:
     @classmethod
     def _of(cls, report: Report, sheet: Sheet) -> Self:
         subject = report.subject
-        deciding = report.deciding if sheet.is_private else sheet  # of rows for the board alone
+        deciding = report.deciding if sheet.is_private else sheet  # results on rows are for the board alone
         sections = (
             _model(subject, sheet),
             _data(subject, sheet),
@@ -165,8 +166,8 @@ class Statement:
         Raises
         ------
         ValueError
-            If the name has another ending, or the name of a public statement contains PRIVATE, or the name of a private
-            one does not.
+            If the name has another extension, the name of a public statement contains PRIVATE, or the name of a private
+            statement does not contain it.
         OSError
             If the file cannot be written.
         """
@@ -223,7 +224,7 @@ def _model(subject: Subject, sheet: Sheet) -> Section:
 
 
 def _identity(sheet: Sheet, *keys: str) -> list[SheetLine]:
-    """Return lines of a sheet about the model and the files that the report is made of."""
+    """Return lines of a sheet about the model and the files that the report is made from."""
     return [line for line in sheet.section("identity").facts if line.key in keys]
 
 
@@ -259,7 +260,7 @@ def _parameters(subject: Subject, sheet: Sheet) -> Section:
 
 
 def _protected(subject: Subject) -> dict[str, Any]:
-    """Return in words whose presence, and which rows, the bounds are about."""
+    """Return text on the persons and the rows whose presence the bounds concern."""
     unit = subject.card.unit
     if person_bound(subject) is not None:
         return {"is_person": True, "rows": _(PERSON_ROWS), "versions": _("the person's rows")}
@@ -282,7 +283,7 @@ def _queries(subject: Subject, checks: Sequence[Check]) -> Section:
 
 
 def _checked(checks: Sequence[Check], keys: Sequence[str]) -> Iterator[SheetLine]:
-    """Yield a line for each check that was run, with its number; the most severe if a check has several results."""
+    """Yield a line for each check that was run, with its value; of several results, the most severe is used."""
     for key in keys:
         results = [check for check in checks if check.key == key and check.status in ("fail", "review", "pass")]
         if results:
@@ -294,7 +295,7 @@ def _checked(checks: Sequence[Check], keys: Sequence[str]) -> Iterator[SheetLine
 
 
 def _attacks(report: Report, sheet: Sheet) -> Section:
-    """Return the attacks with their results, which are functions of the rows."""
+    """Return the text on the attacks and their results, which are functions of the rows."""
     records = report.attacks if sheet.is_private else ()
     rows = [
         (
@@ -332,8 +333,8 @@ def _attacks(report: Report, sheet: Sheet) -> Section:
     return section("attacks", facts, grids, template="statement/attacks", is_public=is_public, count=count)
 
 
-_FIRST = ("auc", "privacy_loss", "label_advantage", "epsilon")  # the numbers of attacks that a page shows first
-_MOST_REACHED = 6  # numbers of attacks on a page
+_FIRST = ("auc", "privacy_loss", "label_advantage", "epsilon")  # the measures of attacks that a page shows first
+_MOST_REACHED = 6  # the maximum number of measures of attacks on a page
 
 
 def _not_covered(report: Report, not_examined: Sequence[str]) -> Section:
@@ -349,7 +350,7 @@ def _not_covered(report: Report, not_examined: Sequence[str]) -> Section:
     )
 
 
-_MOST_NAMED = 8  # checks that were not run, on a page
+_MOST_NAMED = 8  # the maximum number of checks on a page that were not run
 
 
 _FIELDS = {
@@ -361,7 +362,7 @@ _FIELDS = {
 
 
 def _conclusion(subject: Subject, sheet: Sheet) -> Section:
-    """Return the bounds, or that there are none; whether a likelihood is insignificant is for people to decide."""
+    """Return text on the bounds or their absence; people decide whether a likelihood is insignificant."""
     counts = {status: sum(not check.informative for check in sheet.by_status(status)) for status in _OPEN}
     is_weak = any(check.key == "guarantee" and check.status in ("fail", "review") for check in sheet.checks)
     facts = [SheetLine("status", _("status of the checks"), _(STATUS_NAMES[sheet.status]), sheet.status)]
@@ -372,7 +373,7 @@ def _conclusion(subject: Subject, sheet: Sheet) -> Section:
 
 
 def _bounded(subject: Subject) -> str:
-    """Return a sentence on whom the bounds are about."""
+    """Return a sentence on the persons whom the bounds concern."""
     if person_bound(subject) is not None:
         return _("The likelihood of extraction is bounded as stated, for every person in the table.")
     if subject.card.unit is None:
@@ -470,7 +471,7 @@ def _of_guarantee(report: Report) -> dict[str, tuple[str, str]]:
 def _of_card_and_form(report: Report) -> dict[str, tuple[str, str]]:
     """Return the answers about mechanisms, their use and their deployment, and the missing inputs."""
     card, form, sections = report.subject.card, report.subject.form, report.public.sections
-    charges = card.charges if card.is_private else ()  # without a guarantee their list is a function of the rows
+    charges = card.charges if card.is_private else ()  # without a guarantee, the list is a function of the rows
     measured = [
         part.answer for part in sections if part.key in _UTILITY and any(fact.value is not None for fact in part.facts)
     ]

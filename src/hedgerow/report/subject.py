@@ -39,12 +39,13 @@ from hedgerow.text.values import listed, quoted_text, value_text
 class Subject:
     """A model with its card, its schema and its form; it takes the arguments of `Report.of`.
 
-    `released` is the model if it is hedgerow's. A model of another library has the card of a model without privacy; its
-    schema is None if none was given, and `features` is the meaning of its columns. `last` is the model, or the last
-    step of a pipeline. Decision paths are None for a scorecard, an ensemble, or without a schema; `unread` is the
-    reason why the paths of a tree in a pipeline could not be read with one. `appetite` has the thresholds of checks,
-    and `files` the digests of the given files; ValueError if a model file has other content than the model.
-    `cost_matrix` has the cost of each prediction (column) for each true class (row); None if no costs are known.
+    `released` is the model if it is a model of hedgerow. A model of another library has the card of a model without
+    privacy. Its schema is None if no schema was given, and `features` is the meaning of its columns. `last` is the
+    model, or the last step of a pipeline. Decision paths are None for a scorecard, an ensemble, or a model without a
+    schema. `unread` is the reason why the paths of a tree in a pipeline could not be read in spite of a schema.
+    `appetite` has the thresholds of checks, and `files` has the digests of the given files. ValueError if the content
+    of a model file differs from the model. `cost_matrix` has the cost of each prediction (column) for each true class
+    (row); None if no costs are known.
     """
 
     model: Any
@@ -123,7 +124,7 @@ class Subject:
 
     @property
     def person_unit(self) -> str | None:
-        """The column that identifies a person: the form's, or else the unit of the schema; None if none is named."""
+        """The column that identifies a person: from the form, or else the schema's unit; None without either."""
         return self.form.unit_column or declared_unit(self.schema)
 
     @property
@@ -140,7 +141,7 @@ class Subject:
 
     @property
     def has_own_thresholds(self) -> bool:
-        """True if another library chose its thresholds on numbers, whatever cut points the schema has."""
+        """True if another library chose its thresholds on numbers independently of the schema's cut points."""
         if self.card.software.code == "hedgerow":
             return False
         if self.schema is None or self.paths is None:
@@ -154,7 +155,7 @@ class Subject:
 
     @property
     def has_leaves(self) -> bool:
-        """True if it routes each row to a leaf, as all models of other libraries do that can be reported on."""
+        """True if it routes each row to a leaf, as all supported models of other libraries do."""
         return self.released is None or bool(self.released.leaves)
 
     @property
@@ -194,7 +195,7 @@ class Subject:
 
     @cached_property
     def refined(self) -> tuple[Paths, Schema, Domain]:
-        """Its decision paths, its schema, and the domain with all numbers that they compare with; not without paths."""
+        """Its decision paths, its schema, and the domain with all thresholds of the paths; requires paths."""
         assert self.paths is not None
         assert self.schema is not None  # paths are read in a schema
         domain = Domain.of(self.schema, self.paths.literals)
@@ -247,7 +248,7 @@ class Subject:
         least, unit = self.appetite.fewest_rows, self.form.unit_column or None
         if self.paths is None or self.released is not None:
             return single_risk(self.leaf_of, rows, schema=self.schema, threshold=least, unit=unit)
-        paths, schema, domain = self.refined  # leaves without rows too
+        paths, schema, domain = self.refined  # include leaves without rows
         classes, places = distinct(LabelledRows.of(*rows).values), paths.apply(rows[0], domain.schema)
         names = tuple(f"{i}. {text}" for i, text in enumerate(self.conditions, 1))
         return counted_risk(names, places, classes, rows[0], schema, least, unit)
@@ -266,7 +267,7 @@ class Subject:
         """Return the class of each label in words; DomainError if a label is missing or not a class of the schema."""
         label = None if self.released is None or self.schema is None else self.schema.class_label
         if label is None:
-            # A dictionary finds True, 1 and 1.0 as the same class: the model's own word for it is used.
+            # True, 1 and 1.0 are the same key of a dictionary, so the model's own word for the class is used.
             words = {value: value_text(value) for value in np.asarray(getattr(self.model, "classes_", ())).tolist()}
             values = label_values(labels).tolist()
             return np.array([words.get(value, value_text(value)) for value in values], dtype=object)
@@ -284,7 +285,7 @@ class Subject:
         return column.numbers()
 
     def levels(self, values: Any) -> Floats:
-        """Return the middle of the level of each value of the number; raises as `numbers` does."""
+        """Return the middle of the level of each value of the number, with the same errors as `numbers`."""
         assert self.number is not None
         return np.array(self.number.values)[self.number.encode(column_of(values, self.number.name))]
 
@@ -303,7 +304,7 @@ def _paths(
 ) -> tuple[Paths | None, Schema | None, str]:
     """Return the decision paths of a single model, its schema, and why the paths of a tree in a pipeline are not read.
 
-    The leaves of such a tree can be counted all the same, by the rows.
+    The leaves of such a tree can still be counted from the rows.
     """
     last = final_model(model)[1]
     can_apply = callable(getattr(last, "apply", None))

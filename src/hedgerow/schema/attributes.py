@@ -33,7 +33,7 @@ OUTSIDE, MISSING = -1, -2
 Direction = typing.Literal["increasing", "decreasing"]
 DIRECTIONS: tuple[Direction, ...] = ("increasing", "decreasing")
 """How predictions may change with an attribute whose bins have an order."""
-MOST_SHOWN = 100  # the most values of a printed list
+MOST_SHOWN = 100  # the maximum number of values in a printed list
 
 
 class CellType(Enum):
@@ -53,17 +53,18 @@ class Attribute(ABC):
     Attributes
     ----------
     missing : {"error", "bin"}
-        How a missing value (NULL, NaN, blank text) is treated: as an error, or as a bin of its own.
+        The treatment of a missing value (NULL, NaN, blank text): an error, or a bin of its own.
     missing_values : tuple
         Further values that mean "missing", such as ``"?"`` or ``-9``.
     outside : {"error", "clip", "bin"}
-        How a value outside the declared domain is treated: as an error, as the nearest bound (numbers and dates only),
-        or as a bin of its own (not for booleans).
+        The treatment of a value outside the declared domain. It is an error, the nearest bound (numbers and dates
+        only), or a bin of its own (not for booleans).
     monotone : {"increasing", "decreasing"} or None
-        Constraint on predictions if the values have an order: with all other attributes fixed, the prediction (for two
-        classes, the probability of the second class) must not decrease, or must not increase, with this attribute. It
-        does not constrain missing values and values outside the domain. Declare it from public knowledge. Scorecards
-        satisfy it; other learners raise an error for a schema that declares it.
+        Constraint on predictions if the values have an order. With all other attributes fixed, the prediction must not
+        decrease, or must not increase, with this attribute. For two classes, the prediction is the probability of the
+        second class. The constraint does not constrain missing values and values outside the domain. Derive the
+        declaration from public knowledge. Scorecards satisfy it; other learners raise an error for a schema that
+        declares it.
     description, unit, source : str or None
         Meaning, unit of measurement and source of the domain. Models show these texts; no computation uses them.
     derived : Derivation or None
@@ -142,7 +143,7 @@ class Attribute(ABC):
 
     @abstractmethod
     def _own_literals_on(self, name: str, extent: Extent) -> list[Literal]:
-        """Return candidates for the literal of this kind's own operators on these bins, the plainest first."""
+        """Return candidate literals with this kind's own operators for these bins, the simplest first."""
 
     @abstractmethod
     def _code(self, column: Column) -> Codes:
@@ -150,7 +151,7 @@ class Attribute(ABC):
 
     @abstractmethod
     def _known_extent(self, literal: Literal) -> tuple[int, int, bool]:
-        """Return start, stop and inversion of the known bins on which a literal of this kind's operators is true."""
+        """Return start, stop and inversion of the known bins on which a literal with this kind's operators is true."""
 
     @property
     def listed(self) -> tuple[Value, ...]:
@@ -364,7 +365,7 @@ class Attribute(ABC):
         return np.full(len(column), not (is_boolean or self.mistakes_dates(column)))
 
     def typed(self, column: Column) -> pa.Array:
-        """Return a column of text as the Arrow type of the values; missing values are NULL."""
+        """Return a column of text in the Arrow type of the values; missing values are NULL."""
         return self.prepared(column).arrow_text()
 
     def drawn(self, size: int, rng: np.random.Generator) -> list[Any]:

@@ -24,12 +24,12 @@ from hedgerow.text.days import FIRST, LAST, Day, as_day
 from hedgerow.text.messages import repeated, shown
 from hedgerow.text.values import Value
 
-MOST_ITEMS = 100  # the most items of a sum
-LARGEST_ITEM = 10**6  # the largest item of a sum, in size: sums are exact in float64
+MOST_ITEMS = 100  # the maximum number of items of a sum
+LARGEST_ITEM = 10**6  # the largest absolute value of an item, for which sums are exact in float64
 LARGEST, LEAST = 1e100, 1e-100
 """Bounds on the size of a ratio's numbers, so that no quotient overflows or underflows; smaller numbers count as 0."""
-MOST_PREFIXES, LONGEST_PREFIX = 1000, 100  # the most prefixes of a mapping, and the most characters of a prefix
-WHOLE_BELOW = 10**15  # codes stored as floating point are read as text if they are whole and smaller than this in size
+MOST_PREFIXES, LONGEST_PREFIX = 1000, 100  # the maximum number of prefixes of a mapping, and of characters of a prefix
+WHOLE_BELOW = 10**15  # codes stored as floating point are read as text if they are whole and smaller in absolute value
 
 
 class DerivationBackend(Protocol):
@@ -153,8 +153,8 @@ class Ratio(_Number):
     """The ratio of the numbers in two columns, `numerator` and `denominator`; missing if the denominator is 0.
 
     The ratio is one division of float64, rounded to nearest on every engine. A ratio near a cut point therefore falls
-    into the same bin everywhere. Numbers smaller than 1e-100 in size count as 0; numbers larger than 1e100 in size, and
-    infinity, are errors.
+    into the same bin everywhere. Numbers below 1e-100 in absolute value count as 0. Numbers above 1e100 in absolute
+    value, and infinity, are errors.
 
     Examples
     --------
@@ -183,8 +183,8 @@ class Ratio(_Number):
 class Sum(_Number):
     """The sum of items that are whole numbers, such as the score of a questionnaire; missing if an item is missing.
 
-    The `items` are 2 to 100 columns. `each` has the smallest and the largest value of an item, at most 1,000,000 in
-    size; other values are errors.
+    The `items` are 2 to 100 columns. `each` has the smallest and the largest value of an item, both at most 1,000,000
+    in absolute value. Other values are errors.
 
     Examples
     --------

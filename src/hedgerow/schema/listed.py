@@ -345,7 +345,7 @@ class Ordered(Categorical):
         return [Literal(name, "=", (self.values[start],)) if inner and only else self._along(name, start, stop)]
 
     def _along(self, name: str, start: int, stop: int) -> Literal:
-        """Return the comparison that is true exactly on the values in ``range(start, stop)``."""
+        """Return the comparison that is true on exactly the values in ``range(start, stop)``."""
         if start == 0:
             return Literal(name, "<=", (self.values[stop - 1],))
         if stop == self.n_known:

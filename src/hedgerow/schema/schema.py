@@ -46,16 +46,16 @@ from hedgerow.text.values import Value, listed, printable
 
 FROM_ROWS = Fact("from_rows")
 """The reason why a model has no guarantee if its schema was derived from the private rows."""
-_WIDEST = 40  # characters of a printed column
+_WIDEST = 40  # the maximum number of characters of a printed column
 
 
 @dataclass(frozen=True)
 class Schema:
     """The public description of a table: its attributes, their domains and cut points, and the target.
 
-    A schema is written by a person, derived from public data (`from_public`), or completed with cut points learned from
-    private rows under a charge (`learn`). hedgerow never infers it from private rows without a charge. Numbers without
-    declared cut points have the default grid of `default_cuts`.
+    A schema is written by a person or derived from public data (`from_public`). `learn` completes a schema with cut
+    points learned from private rows, under a charge. hedgerow never infers it from private rows without a charge.
+    Numbers without declared cut points have the default grid of `default_cuts`.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Schema:
         bins.
     charges : tuple of Charge
         The budget that was spent to learn cut points from private rows. The privacy card of every model with this
-        schema includes it; if the schema was read from a file, the card states that the file declares it.
+        schema includes these charges. If the schema was read from a file, the card states that the file declares them.
     no_guarantee : tuple of Fact
         Reasons why models with this schema have no guarantee, such as ``domain taken from the data``. Empty if no
         reason is known.
@@ -298,7 +298,7 @@ class Schema:
 
     @property
     def steps(self) -> int:
-        """The most rows of a tally that one row of a table can become: the steps of the weight, or 1."""
+        """The maximum number of tally rows that one row of a table can become: the steps of the weight, or 1."""
         return 1 if self.weight is None else self.weight.levels
 
     @cached_property
@@ -352,7 +352,7 @@ class Schema:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the schema to a file: as JSON if its name ends in ``.json``, as YAML for ``.yaml`` and ``.yml``.
 
-        An existing file is replaced completely or not at all. SchemaError for another ending, OSError if the file
+        An existing file is replaced completely or not at all. SchemaError for another extension, OSError if the file
         cannot be written.
         """
         write_whole(path, mapping_text(path, self.to_dict()))
@@ -377,8 +377,8 @@ class Schema:
         data : pandas, polars or pyarrow frame, or array
             Public rows.
         label : str, optional
-            The column to predict. It becomes a number if it has fractions or more than 100 distinct values, else
-            classes.
+            The column to predict. It becomes a number if it has fractions or more than 100 distinct values, and classes
+            otherwise.
         bins : int, default=5
             The number of intervals with about the same number of rows into which numbers are cut. Cut points of real
             numbers are rounded to three digits, or to more if a row would change its interval otherwise.

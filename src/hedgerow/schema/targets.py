@@ -21,8 +21,8 @@ from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, listed, plain_word, value_text
 
 _LARGEST = 2**63  # bound on classes that are numbers, since predictions are an array of int64
-_LARGEST_NUMBER = 1e150  # bound on the size of bounds, so that sums of squares over rows are finite
-MOST_LEVELS = 256  # the most levels of a number: losses are tabulated for each pair of a prediction and a level
+_LARGEST_NUMBER = 1e150  # largest absolute value of a bound, so that sums of squares over rows are finite
+MOST_LEVELS = 256  # the maximum number of levels: losses are tabulated for each pair of a prediction and a level
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class Number(Target):
     levels : int, default=32
         The number of levels, from 2 to 256.
     outside : {"clip", "error"}, default="clip"
-        How a value outside the bounds is treated: as the nearest bound, or as an error.
+        The treatment of a value outside the bounds: the nearest bound, or an error.
 
     Examples
     --------

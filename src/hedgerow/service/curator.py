@@ -38,7 +38,7 @@ from hedgerow.service.rows import HostedRows
 from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)
-MOST_ENTRIES = 1000  # of a page of the ledger
+MOST_ENTRIES = 1000  # the maximum number of entries on a page of the ledger
 _PAUSE = 5  # seconds after which an unavailable question may be sent again
 
 
@@ -119,7 +119,7 @@ class Curator(ProcessBound):
         self.approvals, self._quotas = Approvals(ledger.log), quotas or Quotas()
         self._history = History(ledger.log)
         self._signer, self._noise = signer, noise
-        self._unstored = dict[str, EvaluatedQuestion]()  # by request, results that could not be stored yet
+        self._unstored = dict[str, EvaluatedQuestion]()  # results that could not be stored yet, by request
         self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
         self._ledger = Probe("the ledger", ledger.probe)
 
@@ -186,7 +186,7 @@ class Curator(ProcessBound):
         except errors.RefusalError as error:
             known = self.known(request)
             if known is not None and known.state == "answered":
-                return self.stored(request.caller, known.request)  # it was charged before the refusal
+                return self.stored(request.caller, known.request)  # the question was charged before the error
             error.charged = known is not None
             raise
         if isinstance(result, Answered):
@@ -197,7 +197,7 @@ class Curator(ProcessBound):
         try:
             return self._evaluate(request, question, result)
         except BaseException:
-            self.ledger.abandon(result)  # so that it does not count as still being answered
+            self.ledger.abandon(result)  # otherwise the request would count as still being answered
             raise
 
     def _reserve(self, request: Request, form: QuestionForm, question: CheckedQuestion) -> Reserved | Answered:
@@ -305,7 +305,7 @@ class Curator(ProcessBound):
             error.charged = True
             raise
         finally:
-            self.ledger.abandon(evaluation.reserved)  # whatever fails
+            self.ledger.abandon(evaluation.reserved)  # for every kind of failure
 
     def _finished(self, reserved: Reserved, answer: Answer | None, cause: errors.Cause | None) -> Answer:
         if cause is not None:

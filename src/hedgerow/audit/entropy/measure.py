@@ -62,8 +62,8 @@ def reconstruction(
         need not be cut points of the schema.
     supports : sequence of int, optional
         Number of rows in each region, in the model's order. Default: the leaf counts that the model stores. Released
-        noisy counts are used as a reader of the model sees them, except that negative counts, and counts of regions
-        without a possible row, are 0. Counts of a tree that counts copies of rows are marked as weighted.
+        noisy counts are used as a reader of the model sees them. Only negative counts, and counts of regions without a
+        possible row, are replaced by 0. Counts of a tree that counts copies of rows are marked as weighted.
     data : frame, array or Tally, optional
         The rows of the table, or a tally of them on the schema. Supports are then counted from the rows (the curator's
         view), and results by row are available.
@@ -85,8 +85,8 @@ def reconstruction(
     TypeError, SchemaError, DomainError
         If the model is not supported, the schema lacks an attribute of the model, or data are outside the schema.
     ValueError
-        If there are no supports, or they are not a whole number >= 0 for each region that sum to the number of rows; or
-        if the model stores exact leaf counts with the same sum as the data, and the data have different counts.
+        If there are no supports, if they are not whole numbers >= 0, or if they do not sum to the number of rows. If
+        the model stores exact leaf counts with the same sum as the data, but the data have different counts.
 
     References
     ----------
@@ -122,7 +122,7 @@ def reconstruction_of(
     steps: bool | None,
     compared: Any = None,
 ) -> Reconstruction:
-    """Measure as `reconstruction` does, for paths in a domain; `steps` is the result of `are_steps_read`.
+    """Return the result of `reconstruction` for paths in a domain; `steps` is the result of `are_steps_read`.
 
     The result has a note if the rows do not match the counts that the model `compared` stores.
     """
@@ -300,7 +300,7 @@ def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:
     return tuple(map(int, values))
 
 
-MOST_TOTALS = 2**20  # largest number of different totals that are counted
+MOST_TOTALS = 2**20  # the largest number of different totals that are counted
 PointTotal = tuple[int, ...]
 
 
@@ -369,8 +369,8 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
 
     Points add up, so the number of rows with each total is a convolution over the attributes, in whole numbers. The
     privacy card bounds what a published scorecard discloses about its training rows. **A published total of a person**
-    discloses more: the person's row is one of the rows with that total, which are taken as equally likely. No row is
-    read.
+    discloses more: the person's row is one of the possible rows with that total, which are assumed equally likely. No
+    row is read.
 
     Parameters
     ----------

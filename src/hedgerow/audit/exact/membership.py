@@ -97,7 +97,7 @@ def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any
     The attacker knows the learner, its parameters, the schema and **all other rows**, sees the released model, and
     decides whether the row was in the table. The normaliser of a draw is known, and so is the likelihood ratio of every
     model (docs/attacks.md has the theorem). Nothing is sampled, and no model is fitted. No attack that sees only this
-    release succeeds more often; an attack that also observes something else, such as the duration of the fit, is not
+    release succeeds more often. Attacks that also observe something else, such as the duration of the fit, are not
     covered. Neighbouring tables differ by one row.
 
     **The result is private**: an exact function of the rows, for the curator's eyes only. Nothing is released, so no
@@ -116,11 +116,11 @@ def exact_membership(estimator: Drawn, X: Any, y: Any, *, others: tuple[Any, Any
     Raises
     ------
     ValueError
-        If a parameter is out of range; a value does not fit the schema; the search is greedy, uses several blocks or is
-        too large; there are too many outcomes; the schema is taken from the data or has a unit of privacy; or it has a
-        weight and means are released.
+        If a parameter is out of range, or a value does not fit the schema. If the search is greedy, uses several blocks
+        or is too large, or if there are too many outcomes. If the schema is taken from the data or has a unit of
+        privacy, or if it has a weight and means are released.
     TypeError
-        If the estimator is not one of those listed.
+        If the estimator is of another type.
 
     References
     ----------
@@ -228,7 +228,7 @@ class ExactMembership(AttackResult):
     """Exact membership risk of each row in a private draw. **Private**: a function of the rows.
 
     Arrays have the shape ``(n_rows,)``: the table's rows, then the additional rows. The relative rounding error of
-    probabilities is about the number of rows times the weight times 2⁻⁵⁰; the rounding error of an advantage is about
+    probabilities is about the number of rows times the weight times 2⁻⁵⁰. The rounding error of an advantage is about
     2⁻⁵⁰ larger.
 
     Attributes
@@ -257,10 +257,10 @@ class ExactMembership(AttackResult):
         Mean accuracy and loss on the table's rows of a model drawn from them. NaN without rows; the accuracy of a
         regressor is NaN.
     first_options, mean_uses : Series
-        The exact probability of each rule or test to be the first ("none": a model without rules or tests), and the
-        mean number of its uses in a drawn model, before simplification; the largest first.
+        The exact probability that each rule or test comes first ("none" stands for a model without rules or tests), and
+        the mean number of its uses in a drawn model before simplification. Both are in descending order.
     order : str or None
-        A digest of the table's rows in their order, by which reports match groups to rows.
+        A digest of the table's rows in their order, with which reports match groups to rows.
     is_errors : bool
         Whether the loss of a row is 1 for a wrong label and 0 otherwise.
     """

@@ -53,7 +53,7 @@ _OBSTACLES: dict[Obstacle, str] = {
     ),
 }
 _TESTS = 4  # each count, the sum of absolute differences, each leaf, and the total
-_SMALLEST_CHANCE = 1e-9  # below it `CountNoise.spread` is not exact: its probabilities are sums of floats
+_SMALLEST_CHANCE = 1e-9  # below it, `CountNoise.spread` is inexact because it sums floats
 _THREE_DIGITS = 1.005  # a stored standard deviation is rounded to three digits
 
 
@@ -64,8 +64,8 @@ class CountComparison:
     Attributes
     ----------
     is_mismatch : bool
-        Whether the rows are not the training rows. The actual training rows are reported as a mismatch with a
-        probability of at most `FALSE_ALARM` over the noise; never if the counts are exact.
+        True if the rows are not the training rows. The actual training rows are reported as a mismatch with a
+        probability of at most `FALSE_ALARM` over the noise; this never happens if the counts are exact.
     obstacle : str
         The code of the reason why the counts could not be compared; empty if they were.
     hidden : int
@@ -182,11 +182,11 @@ class _Counts:
         return int((by_part.most - by_part.least).max() / self.per_row)
 
     def is_mismatch(self) -> bool:
-        """Return whether noise alone would differ at least as much with a probability of at most `FALSE_ALARM`.
+        """Return whether noise alone explains such differences with a probability of at most `FALSE_ALARM`.
 
-        If the rows are the training rows, each stored number is a true number plus independent discrete Laplace noise,
-        and the true number is between `least` and `most`. So no difference is larger than the noise. There are four
-        tests, each with a quarter of the false-alarm probability (union bound):
+        If the rows are the training rows, each stored number is a true number plus independent discrete Laplace noise.
+        The true number is between `least` and `most`, so no difference is larger than the noise. There are four tests,
+        each with a quarter of the false-alarm probability (union bound):
 
         - the largest difference of a number, by the exact tail and a union bound over all numbers;
         - the sum of absolute differences, by its exact distribution. It detects small differences in many leaves. For

@@ -59,16 +59,17 @@ def leaf_risk(
     """Check the leaves of a model for disclosure, as output checkers check the cells of a table before its release.
 
     Three kinds of leaves are disclosive. A *small* leaf has fewer rows than a threshold and describes few persons. In a
-    *pure* leaf all rows have the same class, so anyone known to fall into it has their class disclosed, even if the
-    leaf is large. A leaf with *few* rows of a class singles out these rows. For regressors, the levels of the schema
-    take the place of classes; without a schema, only the number of rows is checked. No attack is run: a model without
-    such leaves may disclose in other ways, and differential privacy limits what a model with such leaves discloses.
+    *pure* leaf all rows have the same class. The leaf discloses the class of anyone known to fall into it, even if it
+    is large. A leaf with *few* rows of a class singles out these rows. For regressors, the levels of the schema take
+    the place of classes; without a schema, only the number of rows is checked. No attack is run. A model without such
+    leaves may still disclose information in other ways. Differential privacy limits the disclosure by a model with such
+    leaves.
 
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, function, or anything that `reconstruction` supports
-        The model: a list or tree of any supported library; a forest, bagging or boosting of trees of scikit-learn; or a
-        fitted ``Pipeline`` that ends in one of these.
+        The model. It is a list or tree of any supported library, or a forest, bagging or boosting of trees of
+        scikit-learn. A fitted ``Pipeline`` may end in such a model.
     train : tuple of (X, y), optional
         The training rows, which are assigned to leaves by the model's `apply` (or by the function). Default: the counts
         that the model stores.
@@ -84,7 +85,7 @@ def leaf_risk(
     Returns
     -------
     LeafRisk or EnsembleRisk
-        The leaves of a single model; or the leaves of each tree of an ensemble, and of all trees together.
+        The risk of a single model's leaves, or of each tree of an ensemble and of all trees together.
 
     Raises
     ------
@@ -227,8 +228,8 @@ class LeafRisk:
     leaves, rows : tuple of str, tuple of int or None
         The conditions of the leaves, and the number of rows or units in each; None if the model does not store it.
     counts : tuple of (tuple of int or None), optional
-        The number of rows of each class in each leaf; None for a leaf whose class counts are not stored, and None if
-        the model stores no class counts at all.
+        The number of rows of each class in each leaf. An entry is None if the class counts of the leaf are not stored;
+        the field is None if the model stores no class counts at all.
     classes : tuple, optional
         The class labels, or the midpoints of the levels of a number.
     view : {"units", "exact", "noisy", "weighted"}
@@ -329,7 +330,7 @@ class LeafRisk:
 
     @property
     def has_safe_rows(self) -> bool:
-        """Whether every leaf has at least `threshold` rows; for noisy counts, with 95 % confidence for all leaves."""
+        """True if every leaf has at least `threshold` rows; for noisy counts, with 95 % confidence for all leaves."""
         if self.not_examined:
             return False
         if self.view != "noisy" or self.release is None:
@@ -356,7 +357,7 @@ class LeafRisk:
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each leaf: counts in total and by class, and whether it is small, pure or has few of a class.
+        """A row for each leaf: total and class counts, and whether it is small, pure or has few rows of a class.
 
         Unknown entries are missing (``pandas.NA``).
         """

@@ -110,11 +110,11 @@ class Overfit:
     train, test : tuple of tuple of int
         Numbers of training rows and held-out rows of each class in each leaf. Every class has rows in both sets.
     as_released_code : bool
-        Whether shares refer to all rows of a set, as in SSRL's released code, instead of the rows of a class.
+        True if shares refer to all rows of a set, as in SSRL's released code, instead of the rows of a class.
     units : tuple
-        The units, whose rows are not independent: for each kind of unit, the cells of its rows (the leaf times the
-        number of classes, plus the class), and the numbers of such units in train and test. Empty if each row is a
-        unit.
+        The units, whose rows are not independent. Each entry describes a kind of unit by the cells of its rows and by
+        the numbers of such units in train and test. A cell is the leaf times the number of classes, plus the class.
+        Empty if each row is a unit.
 
     Examples
     --------
@@ -187,12 +187,12 @@ class Overfit:
 
     @property
     def p_value(self) -> float:
-        """The p-value of V in a permutation test: the probability of such a V or a larger V by a random partition.
+        """The p-value of V in a permutation test: the probability that a random partition has this V or a larger V.
 
         Random partitions have the same number of training units and, unless `as_released_code`, the same number in each
-        class; the class of a unit is the most frequent class of its rows. All rows of a unit stay together. The test
-        draws 999 partitions with a fixed seed. If a model does not depend on which of these units are training units,
-        its p-value is at most 0.05 in at most 5 % of the cases.
+        class. The class of a unit is the most frequent class of its rows. All rows of a unit stay together. The test
+        draws 999 partitions with a fixed seed. If a model does not depend on the choice of training units among these
+        units, its p-value is at most 0.05 with probability at most 5 %.
         """
         return float(1 + (self._permuted >= self.vulnerability - _ROUNDING).sum()) / (1 + _DRAWS)
 
@@ -239,9 +239,10 @@ class Overfit:
     def upper_bound(self) -> float:
         """Return an upper bound on V for new units of the same kind, with approximately 95 % confidence.
 
-        V of a sample is at least the difference between train and test shares in the leaves that are more probable in
-        train, which are fixed. A unit changes this difference by at most its weight, so its variance is at most the sum
-        of the squared weights of all units, divided by 4. The bound uses the normal approximation.
+        The leaves that are more probable in train are a fixed set. V of a sample is at least the difference between
+        their shares in train and in test. A unit changes this difference by at most its weight. Its variance is
+        therefore at most the sum of the squared weights of all units, divided by 4. The bound uses the normal
+        approximation.
         """
         return min(self.vulnerability + _NORMAL * sqrt(sum(self._squares)) / 4, 1.0)
 
@@ -352,17 +353,17 @@ def overfit(
     """Measure the distance between the leaf distributions of training rows and held-out rows, class by class.
 
     The distance of a class y is the total variation ``τ(y) = ½ Σ_r |P[r | y, train] − P[r | y, test]|`` over the leaves
-    r, and ``V = ½ + ½ Σ_y P[y]·τ(y)``. V is the accuracy of the best guess whether a row is a training row, given its
-    class and leaf, if both sets are equally likely and have the same class frequencies. It bounds membership inference
+    r, and ``V = ½ + ½ Σ_y P[y]·τ(y)``. V is the accuracy of the best guess, given class and leaf, of whether a row is a
+    training row. Both sets are assumed equally likely, with the same class frequencies. It bounds membership inference
     from the model's output on these rows. P[y] is the share of the class among the rows of train and test together, as
     in SSRL's released code; its text does not define it. **The result is private**: an exact function of the rows.
 
     Parameters
     ----------
     model : RuleList, Tree, fitted estimator, or function
-        The assignment of rows to leaves: a model with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a fitted
-        hedgerow estimator, or a function that returns the leaf of each row of a table. For scikit-learn's ensembles of
-        trees, the predicted class with its probability to one tenth takes the place of the leaf.
+        The assignment of rows to leaves. It is a model with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a
+        fitted hedgerow estimator, or a function that returns the leaf of each row of a table. For scikit-learn's
+        ensembles of trees, the predicted class with its probability to one tenth takes the place of the leaf.
     train, test : tuple of (X, y)
         The training rows, and held-out rows of the same kind.
     schema : Schema, optional
@@ -408,7 +409,7 @@ def leaf_overfit(
     *,
     as_released_code: bool = False,
 ) -> Overfit:
-    """Measure as `overfit` does, with a function that returns the units of a table."""
+    """Return the result of `overfit`, with a function that returns the units of a table."""
     apply = apply_of(model)
     ours, others = LabelledRows.of_pair("train", train), LabelledRows.of_pair("test", test)
     classes, codes = _classes(model, ours, others)

@@ -50,9 +50,9 @@ class ProbabilisticDataset:
     Raises
     ------
     SchemaError, ValueError
-        If a domain is empty or has duplicates or NaN; an attribute of a row is not declared, or occurs twice; its
-        values are not in the domain; probabilities do not sum to 1; there are no rows; or the number of labels differs
-        from the number of rows.
+        If a domain is empty or has duplicates or NaN. If an attribute of a row is not declared, occurs twice, or has
+        values outside its domain. If probabilities do not sum to 1, if there are no rows, or if the number of labels
+        differs from the number of rows.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class ProbabilisticDataset:
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (Definition 4, eq. 3): entropy as a share of the domain's, from 0 (deterministic) to 1 (uniform)."""
+        """Dist_G (Definition 4, eq. 3): entropy divided by domain entropy, from 0 (deterministic) to 1 (uniform)."""
         return self.entropy_bits / self._domain_bits
 
     @property
@@ -186,7 +186,7 @@ class ProbabilisticDataset:
         return bits
 
     def dist(self) -> float:
-        """Return Dist (Definition 2): the mean over attributes of entropy as a share of the domain's.
+        """Return Dist (Definition 2): the mean, over attributes, of the entropy divided by the domain's entropy.
 
         Attributes with a single possible value are ignored. ValueError if attributes of a row are dependent.
         """
@@ -211,8 +211,8 @@ class ProbabilisticDataset:
     def sample(self, random_state: RandomState = None) -> pd.DataFrame:
         """Draw a table from the distribution, with labels if they are known.
 
-        Missing values are None, values outside the domain are marks, and real numbers without a resolution are
-        intervals.
+        Missing values are None, values outside the domain are represented by marks, and real numbers without a
+        resolution are represented by intervals.
         """
         rng = generator(random_state)
         bins = np.empty((self.n_rows, len(self.domains)), dtype=np.intp)
@@ -311,11 +311,12 @@ _LARGEST = 2_000_000
 def align(known: ProbabilisticDataset, data: Any) -> Index:
     """Match the rows of a probabilistic dataset with the rows of a table at minimum cost (assignment problem).
 
-    The matching has the smallest number of pairs in which the row or its label is impossible under the distribution,
-    and among these matchings the smallest sum of distances. The distance of a pair is the sum over attributes of the
-    expected distance between the row's value and the distribution: the difference of numbers as a share of the domain's
-    length, and 0 or 1 for other values. Equal distributions, and rows with equal costs, are matched together by a
-    transportation problem, which has the same minimum as the assignment problem (Kuhn, 1955).
+    The matching has the smallest number of pairs in which the row or its label is impossible under the distribution.
+    Among these matchings, it has the smallest sum of distances. The distance of a pair is the sum over attributes of
+    the expected distance between the row's value and the distribution. The distance of numbers is their difference as a
+    share of the domain's length; the distance of other values is 0 or 1. Equal distributions, and rows with equal
+    costs, are matched together by a transportation problem, which has the same minimum as the assignment problem (Kuhn,
+    1955).
 
     Parameters
     ----------

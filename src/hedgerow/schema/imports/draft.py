@@ -29,7 +29,7 @@ ColumnKind = Literal["boolean", "categorical", "date", "integer", "ordered", "re
 class Limits:
     """The values that a column may have, by the conjunction (``&``) or disjunction (``|``) of declarations."""
 
-    # Bounds that all hold, each with whether the bound itself is allowed
+    # bounds that all hold; each has a flag that is True if the bound itself is allowed
     lows: tuple[tuple[float, bool], ...] = ()
     highs: tuple[tuple[float, bool], ...] = ()
     values: tuple[Any, ...] | None = None  # the allowed values; None if they are not listed
@@ -198,10 +198,10 @@ class DraftColumn:
 
 @dataclass(frozen=True)
 class Draft:
-    """A draft schema, in which a person must fill in the information that its source does not state.
+    """A draft of a schema, in which a person must fill in the information that its source does not state.
 
-    One of the `columns` may be the `label`. Columns under `left_out` cannot be attributes; each has a reason. The
-    `origin` names the source, such as ``REDCap data dictionary``.
+    One of the `columns` may be the `label`. Columns in `left_out` cannot be attributes; each has a reason. The `origin`
+    names the source, such as ``REDCap data dictionary``.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from hedgerow.text.days import Day
 
 ORIGIN = "JSON Schema"
 _MOST_STEPS = 20  # the longest chain of references
-_MOST_SCHEMAS, _DEEPEST = 1_000, 50  # limits on the schemas of one property
+_MOST_SCHEMAS, _DEEPEST = 1_000, 50  # the maximum number and depth of the schemas of one property
 _ANCHORED = re.compile(r"\^\(.*\)\$")  # other patterns may match a part of the text
 _KINDS: Mapping[frozenset[str], Any] = {
     **{frozenset({"boolean"}): "boolean", frozenset({"string"}): "categorical", frozenset({"integer"}): "integer"},
@@ -85,7 +85,7 @@ def json_schema_draft(data: object) -> Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class _Allowed:
-    """The values that a schema allows: types (None for any), formats of text, bounds, values, and whether null."""
+    """The values that a schema allows: types (None for any type), formats of text, bounds, values, and null."""
 
     types: frozenset[str] | None = None
     formats: frozenset[str] = frozenset()
@@ -102,7 +102,7 @@ class _Allowed:
 
     def __or__(self, other: Self) -> Self:
         for left, right in ((self, other), (other, self)):
-            if left.types is not None and not left.types:  # it allows null at most
+            if left.types is not None and not left.types:  # the schema allows at most null
                 return replace(right, null=left.null or right.null)
         types = None if self.types is None or other.types is None else self.types | other.types
         formats = self.formats | other.formats
@@ -157,7 +157,7 @@ def _property(name: str, given: object, top: object, required: bool) -> DraftCol
     types = allowed.types or frozenset[str]()
     if types & {"object", "array"}:
         return name, "objects and lists cannot be attributes; derive a number or a category from them"
-    formats = allowed.formats if not types or "string" in types else frozenset[str]()  # formats restrict text alone
+    formats = allowed.formats if not types or "string" in types else frozenset[str]()  # formats restrict only text
     if formats & {*_TIMES, "several"} or (formats and len(types) > 1):
         problem = "times of day, times with a time zone, and dates mixed with other values cannot be attributes"
         return name, f"{problem}; derive a number or a category from them, or write dates such as 2020-01-31"

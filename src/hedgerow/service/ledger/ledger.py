@@ -42,7 +42,7 @@ _FINISHED = (
     .values(state=sa.bindparam("to_state"))
 )
 _ATTEMPTS = sa.select(RETRIES.c.attempts).where(RETRIES.c.request == sa.bindparam("of_request"))
-_FREE_ATTEMPTS = 8  # of a request, without a pause
+_FREE_ATTEMPTS = 8  # attempts to evaluate a request without a pause
 _FIRST_PAUSE, _LONGEST_PAUSE = 5, 3600  # seconds, doubled after each further attempt
 RequestState = Literal["reserved", "answered", "failed"]
 
@@ -212,7 +212,7 @@ class Ledger(ProcessBound):
             with self.log.changing() as connection:
                 result = self._reserved(connection, request, admit)
                 if isinstance(result, Reserved):
-                    self._answering.add(result.request)  # before other processes can see it
+                    self._answering.add(result.request)  # set before other processes can see the request
         except BaseException:
             if isinstance(result, Reserved):
                 self._answering.discard(result.request)
@@ -243,7 +243,7 @@ class Ledger(ProcessBound):
         return KnownRequest(row.request, row.dataset, row.body, state)
 
     def answer(self, reserved: Reserved, content: bytes) -> None:
-        """Store the answer of a request in a transaction. Only after that may it be sent."""
+        """Store the answer of a request in a transaction. The answer may be sent only after this call has returned."""
         with self._ending(reserved), self.log.changing() as connection:
             self._finish(connection, reserved, "answered", {"answer": digest(content)}, stored=len(content))
             connection.execute(ANSWERS.insert(), {"request": reserved.request, "content": content})

@@ -1,8 +1,8 @@
 """The log of a ledger's entries, and its head in a file outside the database, which reveals a rollback.
 
-An entry is committed first, then the head is written and synchronised. Only after that, rows are read or an answer is
-sent. If the process ends in between, the database is ahead of the head, which is then updated. A database that is
-behind its head, or has a different history, has lost entries that may have had effects.
+An entry is committed first, then the head is written and synchronised. Rows are read, and answers are sent, only after
+that. If the process ends in between, the database is ahead of the head, and the head is updated later. A database that
+is behind its head, or has a different history, has lost entries that may have had effects.
 
 The mark is a second such file, next to the signing key. It is written when a ledger is opened, closed or gets a
 declaration. It shows that a ledger existed even if both the database and its head are lost or replaced.
@@ -34,7 +34,7 @@ from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import Spent, Verification, Verified, fill_index, index_row
 from hedgerow.text.messages import shown
 
-_AT_ONCE = 500  # entries that are read in one transaction
+_AT_ONCE = 500  # the number of entries that are read in one transaction
 _HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
 _SLOT = 4096  # bytes of a page, so that a torn write does not change the other slot
 _sync = getattr(os, "fdatasync", os.fsync)  # timestamps of the file need not be durable
