@@ -368,7 +368,7 @@ def test_html_escapes_names_values_classes_and_the_card() -> None:
 def test_html_has_columns_of_counts_only_where_there_are_some() -> None:
     assert Markup(DRAWN.to_html()).texts[:-1] == ["if", "then", "1", "age <= 30", "no", "2", "age > 30", "yes"]
     assert TREE.to_html().count("<th>") == 5
-    assert TREE.to_html().count("<td></td>") == 3  # the leaf of which no counts were released
+    assert TREE.to_html().count("<td></td>") == 4  # of the heading, and the leaf of which no counts were released
 
 
 def test_text_page_and_plot_state_once_where_missing_values_go() -> None:
