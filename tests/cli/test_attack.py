@@ -65,10 +65,11 @@ def test_a_report_takes_attacks_on_its_own_learner_alone(folder, run):
     run("attack", "one-run", *LEARNER[:4], "0.01", "--max-rules", "2", "-o", "weak.PRIVATE.json")
     code, out, err = run("report", "model.json", "--attack", "weak.PRIVATE.json", "-o", "s.html")
     assert (code, out) == (2, "")
-    assert "with epsilon = 5; got an attack with epsilon = 1/100." in err
+    assert "epsilon = 1/100" in err
+    assert "epsilon = 5" in err
     pd.read_csv(folder / "data.csv", dtype=str).iloc[1:].to_csv(folder / "fewer.csv", index=False)
     code, _, err = run("report", "model.json", "--data", "fewer.csv", "--attack", "one.PRIVATE.json", "-o", "s.html")
-    assert (code, "got one on 600 rows of another table." in err) == (2, True)
+    assert (code, "600 rows" in err) == (2, True)
     code, _, err = run("report", "model.json", "--attack", "model.json", "-o", "s.html")
     assert (code, err.count("\n"), "expected the format 'hedgerow/attack'" in err) == (2, 1, True)
     assert not (folder / "s.html").exists()

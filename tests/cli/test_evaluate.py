@@ -66,7 +66,7 @@ def test_persons_are_protected_by_an_option(folder, run):
     ("words", "problem"),
     [
         (("--by", "height"), "--by must be an attribute of the schema (age, sex, dose)"),
-        (("--by", "sex=F,M"), "since the schema declares it"),
+        (("--by", "sex=F,M"), "by='sex'"),
         (("--by", "height=low,high"), "column 'height'"),
         (("--seed", "1"), "add --research to confirm"),
         (("--epsilon", "0"), "--epsilon must be a number > 0, got 0."),
@@ -96,9 +96,10 @@ def test_a_missing_epsilon_or_an_invalid_row_charges_nothing(folder, run):
 
 def test_an_evaluation_is_on_the_public_sheet_of_a_report(folder, run):
     assert run(*EVALUATE)[0] == 0
-    code, _, _ = run("report", "tree.json", "--evaluation", "evaluation.json", "-o", "report.html")
+    code, _, _ = run("report", "tree.json", "--evaluation", "evaluation.json", "-o", "report.json")
     assert code == 0
-    assert "How often is the model right on rows kept aside?" in (folder / "report.html").read_text()
+    sheet = json.loads((folder / "report.json").read_text())
+    assert "evaluation" in [section["id"] for section in sheet["sections"]]
 
 
 def test_costs_are_those_of_the_model_or_of_an_option(folder, run):

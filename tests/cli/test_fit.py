@@ -510,7 +510,7 @@ def test_costs_of_a_numeric_label_are_refused(run):
 @pytest.mark.parametrize(
     ("words", "kind", "why"),
     [
-        ((), "tree", r"a tree; the table has about \d+ rows"),
+        ((), "tree", r"a tree; the table has about [\d,]+ rows"),
         (("--rows", "600"), "tree", "a tree; the table has 600 rows"),
         (("--scoring", "roc_auc"), "scorecard", "a scorecard ranks rows better"),
         (("--class-weight", "yes=3"), "tree", "drawn by the declared costs"),
