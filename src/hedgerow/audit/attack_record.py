@@ -34,10 +34,10 @@ class AttackMeasure:
     Attributes
     ----------
     code : str
-        "auc", "tpr" (at the false positive rate `at`), "significant_rows" (rows whose fits differ with and without the
-        row), "advantage" and "privacy_loss" (the largest of any row), "label_advantage", "success" and "baseline"
-        (probabilities of a correct guess with and without the model), "models" (number of models that the attacker
-        sees), or "epsilon" and "mu" (lower bounds of the privacy loss).
+        "auc", or "tpr" (at the false positive rate `at`). "significant_rows" counts the rows whose fits differ with and
+        without the row. "advantage", "privacy_loss" and "label_advantage" are the largest values of any row. "success"
+        and "baseline" are the probabilities of a correct guess with and without the model. "models" is the number of
+        models that the attacker sees. "epsilon" and "mu" are lower bounds of the privacy loss.
     value : float
         The value of the measure.
     low, high : float or None

@@ -12,9 +12,9 @@ from hedgerow.schema.imports.draft import Draft, DraftColumn, typed_column
 def catalogue_draft(table: Expression) -> Draft:
     """Return a draft schema for a table in DuckDB or PostgreSQL.
 
-    It is derived from types, enumerations, check constraints, NOT NULL and comments. A column that is a key is left
-    out. Only the catalogue is queried, which needs no right to read the table. SchemaError for other engines, or if no
-    column can be an attribute.
+    It is derived from types, enumerations, check constraints, NOT NULL and comments. A column that is a key is omitted.
+    Only the catalogue is queried, which requires no permission to read the table. SchemaError for other engines, or if
+    no column can be an attribute.
     """
     require_table(table)
     engine = engine_of(table)

@@ -14,7 +14,7 @@ from hedgerow.text.values import LONGEST_NUMBER, NUMBER, WHOLE, Value, is_double
 
 _EXACT_DIGITS = 15  # engines convert decimals with at most this number of digits to the nearest float64
 _FAR = 10**9  # days
-_WHOLE_EXACTLY = 2**53  # below it in size, whole numbers and float64 compare equal
+_WHOLE_EXACTLY = 2**53  # whole numbers of smaller absolute value are exact in float64
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from hedgerow.errors import DomainError
 from hedgerow.schema import Unit
 from hedgerow.schema.contributions import no_unit
 
-_md5 = engine_function("md5", "string", "string")  # in hexadecimal digits
+_md5 = engine_function("md5", "string", "string")  # returns hexadecimal digits
 
 
 def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expression:
@@ -26,10 +26,10 @@ def counted_table(table: Expression, unit: Unit, names: Sequence[str]) -> Expres
 def counted_rows(table: Expression, unit: Unit, names: Sequence[str]) -> tuple[Expression, str]:
     """Return the rows that are counted, and the name of a new column that is 1 for rows without a unit, else 0.
 
-    The rows of a unit are numbered in the order of the columns and selected in the order of a hash of unit and number,
-    under a new secret key. The selected rows of a unit do not depend on rows of other units, up to rows that are equal
-    in all columns. Every value identifies a unit of its own, even if the column's collation considers two values equal.
-    All rows without a unit form one unit.
+    The rows of a unit are numbered in the order of the columns. They are selected in the order of a hash of unit and
+    number under a new secret key. The selected rows of a unit do not depend on rows of other units, up to rows that are
+    equal in all columns. Every value identifies a unit of its own, even if the column's collation considers two values
+    equal. All rows without a unit form one unit.
     """
     used = {name.lower() for name in table.columns}
     absent, unit_key, number, place = (

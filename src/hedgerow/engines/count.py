@@ -33,7 +33,7 @@ from hedgerow.schema.fits import (
 from hedgerow.schema.missing_words import SPELLINGS
 from hedgerow.tables.columns import FOUND_BOOLEANS, FOUND_INFINITY, FOUND_NO_DATE, FOUND_NO_NUMBER
 
-MOST_PATTERNS = 5_000_000  # the most groups (a pattern with a class) that are fetched
+MOST_PATTERNS = 5_000_000  # the maximum number of groups (a pattern with a class) that are fetched
 _MOST_KEYS = 64  # more booleans are packed into arrays, since Ibis takes 7 ms to compile each key
 _PART = 1000  # booleans in an array, so that DuckDB's batches of a million groups fit into an Arrow list
 Packed = Mapping[str, Sequence[int]]  # the indices of the boolean attributes in each array

@@ -19,7 +19,7 @@ from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, Year
 
 
 def with_derived(table: Expression, schema: Schema, only: Collection[str] | None = None) -> Expression:
-    """Return a table extended by the derived columns of a schema, or by those in `only`."""
+    """Return a table extended by the derived columns of a schema, or by the derived columns in `only`."""
     derivations = {name: kind for name, kind in schema.derivations.items() if only is None or name in only}
     if not derivations:
         return table

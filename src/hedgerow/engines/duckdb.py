@@ -22,7 +22,7 @@ _SETTINGS = {
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
-    "python_enable_replacements": "false",  # a name is not a variable of this process
+    "python_enable_replacements": "false",  # a name must not refer to a variable of this process
 }
 _TABLES = """
 SELECT table_catalog, table_schema, table_name FROM information_schema.tables

@@ -147,7 +147,7 @@ class Engine:
             with muted():
                 return ask()
         except (Exception, KeyboardInterrupt) as error:
-            interrupted = KeyboardInterrupt in (type(error), type(error.__cause__))  # the latter in DuckDB
+            interrupted = KeyboardInterrupt in (type(error), type(error.__cause__))  # DuckDB: as the cause
             fault, kind = self.fault_of(error), type(error).__name__
         if interrupted:
             raise KeyboardInterrupt

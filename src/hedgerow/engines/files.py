@@ -177,7 +177,7 @@ def _names(folder: Path) -> list[str]:
     reason = 0
     try:
         names = os.listdir(folder)
-    except OSError as error:  # it names the folder, and values of partitions with it
+    except OSError as error:  # the error's text names the folder, including values of partitions
         names, reason = [], error.errno or errno.EIO
     if reason:
         raise FileError.of(reason, os.strerror(reason), _shown_path(folder))
@@ -200,7 +200,7 @@ def _partition_values(folders: Sequence[str], file: Path) -> list[tuple[str, str
     try:
         pairs = [(unquote(key, errors="strict"), unquote(value, errors="strict")) for key, sign, value in parts if sign]
         "".join(key + value for key, value in pairs).encode()
-    except UnicodeError:  # it holds the name
+    except UnicodeError:  # the error's text contains the name
         pairs = []
     if len(pairs) < sum(bool(sign) for _, sign, _ in parts) or not all(key for key, _ in pairs):
         raise DomainError(f"{_shown_path(file)}: the names of its folders must have the form key=value in UTF-8.")

@@ -109,8 +109,8 @@ def _coded(table: Expression, label: Target, inputs: Inputs, bins: Schema, model
 def _by_bin(coded: Expression, bins: Schema, n_kinds: int) -> Integers:
     """Return the rows of each kind in each bin, shape ``(n_bins, n_kinds)``.
 
-    A row without a level, or without a bin of some attribute, is not counted for any attribute, since the histograms of
-    `SharedHistograms` must count the same rows.
+    A row without a level, or without a bin of some attribute, is not counted for any attribute. The reason is that the
+    histograms of `SharedHistograms` must count the same rows.
     """
     sizes = [len(attribute.bins) for _, attribute in bins.attributes]
     firsts = [sum(sizes[:i]) for i in range(len(sizes))]

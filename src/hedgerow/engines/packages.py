@@ -1,4 +1,4 @@
-"""Import of Ibis and DuckDB, an extra; a clear error if they are not installed."""
+"""Import of Ibis and DuckDB, which are an extra, with a clear error if they are not installed."""
 
 from hedgerow.errors import MissingPackageError
 

@@ -18,7 +18,7 @@ from hedgerow.text.language import _, gettext_noop, ngettext, number, percent
 from hedgerow.text.messages import capitalised
 from hedgerow.text.values import shown_text
 
-_MOST_WORK = 2 * 10**8  # the limit on bin comparisons, about one second: the model may come from somebody else
+_MOST_WORK = 2 * 10**8  # the limit on bin comparisons, about one second, since the model may be untrusted
 _LEAF_COST = 1_000  # the fixed cost of examining a leaf, in bin comparisons
 
 
@@ -80,7 +80,7 @@ def of_class_totals(outcomes: Sequence[Any], base: Integers, bins: Sequence[Inte
 
     `bins` has the points of each attribute's bins by class.
     """
-    # Only the class of some row can be the class of all rows: the row of the first bins is tried.
+    # If all rows have the same class, it is the class of the row of the first bins.
     place = int((base + sum(points[0] for points in bins)).argmax())
     leads = (base[place] - base) + sum((points[:, [place]] - points).min(axis=0) for points in bins)
     needed = np.arange(len(base)) < place  # ties go to the first class
@@ -102,8 +102,8 @@ def leaf_caveats(
 def _no_better(release: LeafRelease, costs: CostTable | None) -> Iterator[Caveat]:
     """Yield a caveat unless the released counts show, at 95 %, that the model is better than always predicting a class.
 
-    The model must be better than every constant class: no correction is needed for selecting the most frequent class
-    by noisy counts.
+    The model must be better than every constant class. Selecting the most frequent class by noisy counts therefore
+    needs no correction.
     """
     noise = release.noise
     if noise is None or not release.is_histogram or release.counts.sum() <= noise.spread(release.counts.size):

@@ -41,7 +41,7 @@ class CountNoise:
 
     @classmethod
     def of(cls, card: PrivacyCard, kind: NumbersKind = "counts") -> Self | None:
-        """Return the largest noise that a card states for this kind of numbers, or None if it states none.
+        """Return the largest noise that a card states for this kind of numbers, or None if it states no noise.
 
         For a model that was learned without privacy the scale is 0. Charges for other kinds of numbers are ignored.
         """
@@ -55,8 +55,8 @@ class CountNoise:
     def of_deviation(cls, deviation: float) -> Self:
         """Return discrete Laplace noise with a given standard deviation.
 
-        Its tails are at least as heavy as Gaussian tails: intervals for sums of counts, K-norm noise and
-        Gaussian noise of the same standard deviation are at most as wide.
+        Its tails are at least as heavy as Gaussian tails. Intervals for sums of counts, K-norm noise and Gaussian noise
+        of the same standard deviation are therefore at most as wide.
         """
         return cls(1 / (2 * math.asinh(1 / (math.sqrt(2) * deviation))) if deviation else 0.0)
 

@@ -59,7 +59,7 @@ def _is_line(values: Any) -> bool:
 
 
 def by_class(classes: Sequence[Value], entries: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return entries with their keys replaced by the classes that they spell; other keys are unchanged."""
+    """Return entries whose keys are replaced by the classes that they spell; other keys are unchanged."""
     named: dict[Any, Value] = {value_text(value): value for value in classes} | {value: value for value in classes}
     return {named.get(key, key): entry for key, entry in entries.items()}
 

@@ -20,7 +20,7 @@ from hedgerow.text.days import Day
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_NUMBER, NUMBER, Value
 
-_EXACT_DIGITS = 15  # every engine converts decimals of up to this many digits to the nearest double
+_EXACT_DIGITS = 15  # every engine converts decimals of up to this number of digits to the nearest double
 # PostgreSQL and DuckDB have no escape for the vertical tab, and no escapes at all in plain strings.
 _E_STRING = r"E' \t\n\r\x0B\f'"
 _SPELLED = f"CASE WHEN LENGTH(t) <= {LONGEST_NUMBER} AND t ~ '{NUMBER}' THEN CAST(t AS DOUBLE PRECISION) END"

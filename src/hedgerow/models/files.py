@@ -53,7 +53,7 @@ def read_model(path: str | PathLike[str], schema: Schema | None = None) -> Model
     r"""Return a model that other software wrote, without a guarantee.
 
     Supported files are rules as text, PMML, and SQL that `Model.to_sql` wrote. PMML may have a ``TreeModel``,
-    ``RuleSetModel`` or ``Scorecard`` without transformations; every element, attribute or value that is not on an
+    ``RuleSetModel`` or ``Scorecard`` without transformations. Every element, attribute or value that is not on an
     allow-list raises an error that names it. JSON files are read as by `load_model`. `Model.contents` lists the rows,
     statistics and free text that the file contains in addition to the model.
 

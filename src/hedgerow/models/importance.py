@@ -12,9 +12,9 @@ from hedgerow.models.points import AttributePoints
 
 @dataclass(frozen=True)
 class Division:
-    """A division of neighbouring leaves in two groups by a test of one or more attributes.
+    """A division of neighbouring leaves into two groups by a test of one or more attributes.
 
-    The leaves ``first`` to ``middle - 1`` satisfy the test, the leaves ``middle`` to ``stop - 1`` do not.
+    The leaves ``first`` to ``middle - 1`` satisfy the test; the leaves ``middle`` to ``stop - 1`` do not.
     """
 
     attributes: tuple[str, ...]

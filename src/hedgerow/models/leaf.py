@@ -11,7 +11,7 @@ from hedgerow.schema.literals import Literal
 from hedgerow.text.messages import shown
 
 _LARGEST_COUNT = 2**63
-_TOLERANCE = 1e-9  # for rounding in the sum of probabilities
+_TOLERANCE = 1e-9  # tolerance for rounding in the sum of probabilities
 _WIDEST = 90  # the longest line, in characters, to which notes are aligned
 
 
@@ -27,13 +27,13 @@ class Leaf:
     label : str, int, bool or float, optional
         The predicted class or number, if it was drawn with the model. None if the counts determine the prediction.
     probabilities : tuple of float, optional
-        The probability of each class, in the order of the schema's classes: drawn with the model, or posterior means
-        of class shares, given the counts and the drawn label. The label is the most probable class; ties go to the
-        first class.
+        The probability of each class, in the order of the schema's classes. Probabilities are drawn with the model, or
+        are posterior means of class shares given the counts and the drawn label. The label is the most probable class;
+        ties go to the first class.
     sums : tuple of int, optional
-        For a number: the released sums, over the rows, of the number of levels below and above the level of the row.
+        For a number, the released sums, over the rows, of the numbers of levels below and above the level of the row.
     mean : float, optional
-        For a number: the predicted mean, which follows from counts or sums and the label, if there is one.
+        For a number, the predicted mean, which follows from counts or sums and from the label, if there is one.
 
     Raises
     ------

@@ -39,7 +39,7 @@ _CELL_TYPES: Mapping[CellType, str] = {CellType.TRUTH: "boolean", CellType.NUMBE
 # The reason codes for losses within the noise, and for bins without their own points. Evaluators add up the losses with
 # the same code, so each code has the number of the characteristic; its name would be read as a reason.
 WITHIN_NOISE, TOO_FEW_ROWS = "(within the noise, {})", "(too few rows, {})"
-EXTENDER = "hedgerow"  # of the Extension elements with ε and δ
+EXTENDER = "hedgerow"  # the extender of the Extension elements with ε and δ
 NOISE = {"extender": EXTENDER, "name": "noise", "value": "unstated"}  # for a noisy model without a guarantee
 _SUM, _TOTAL = "sum of points", "total points"  # the target of a scorecard, and its output, which other outputs use
 
@@ -51,7 +51,7 @@ def pmml_document(model: Element, schema: Schema, used: Sequence[str], card: Pri
             problem = f"PMML export does not support the derived column {shown(name)}"
             raise ArgumentError(f"{problem}; compute it beforehand, and declare it without `derived`.")
     target = _target_field(schema.target)
-    if model.tag == "Scorecard":  # its target is the total; the prediction is an output
+    if model.tag == "Scorecard":  # the target of a scorecard is the total; its prediction is an output
         target = _made("DataField", name=_SUM, optype="continuous", dataType="double")
     fields = [*(_field(name, schema[name]) for name in used), target]
     wholes = [_whole_field(name) for name in used if _has_whole_bin(schema[name])]

@@ -18,8 +18,8 @@ _LARGEST_ROUNDING = 1e9  # in points; totals are not larger
 class PointScale:
     """The scale of the points of a scorecard for two classes, as usual in credit scoring.
 
-    A row with a total of `score` has odds of `odds` to 1 for the class `favourable`, and `pdo` more points double the
-    odds: ``total = score + pdo * log2(odds of the row / odds)``.
+    A row with a total of `score` has odds of `odds` to 1 for the class `favourable`. `pdo` more points double the odds:
+    ``total = score + pdo * log2(odds of the row / odds)``.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class PointScale:
     favourable : str, int or bool
         The class that high totals favour.
     rounding : float, optional
-        The largest error of a total that rounding to whole points caused, in points; set by `Scorecard.scaled`. None
-        if it is unknown.
+        The largest error of a total due to rounding to whole points, in points; `Scorecard.scaled` sets it. None if it
+        is unknown.
 
     Raises
     ------

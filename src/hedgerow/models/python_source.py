@@ -137,7 +137,7 @@ def python_conditions(schema: Schema) -> Pieces[Literal]:
 
 def python_choice(condition: str, true: Sequence[str], false: Sequence[str]) -> list[str]:
     head = [f"if {condition}:", *(f"    {line}" for line in true)]
-    if len(false) > 1:  # another choice
+    if len(false) > 1:  # the false branch is itself a choice
         return [*head, f"el{false[0]}", *false[1:]]
     return [*head, "else:", *(f"    {line}" for line in false)]
 

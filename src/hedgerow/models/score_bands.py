@@ -1,7 +1,7 @@
 """Score bands: public intervals of the predicted probabilities of a model, within which rows are counted together.
 
 Bands follow from the released model alone. Each row is in exactly one band, and all rows of a band have the same
-predicted class, so the confusion matrix follows from the counts by band.
+predicted class. The confusion matrix therefore follows from the counts by band.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,8 +26,8 @@ class ScoreBand:
     predicted : int
         The index of the class that is predicted for its rows.
     low, high : float
-        The lowest and the highest score in the band: the probability of the second of two classes, or of the predicted
-        class if there are more. 0 and 1 for a model with labels only.
+        The lowest and the highest score in the band. The score is the probability of the second of two classes, or of
+        the predicted class if there are more classes. 0 and 1 for a model with labels only.
     probabilities : tuple of float, optional
         The class probabilities that represent all rows of the band. None for a model with labels only.
     """
@@ -131,8 +131,8 @@ def margin_cuts(lowest: int, highest: int, centre: float, deviation: float, most
 def margin_bands(lowest: int, highest: int, cuts: Integers) -> list[tuple[int, int, float]]:
     """Return the lowest, the highest and a typical margin of each band between the cut points of `margin_cuts`.
 
-    The typical margin is the middle. The first and the last band can be much wider than the other bands: their typical
-    margin is at most one average width from the neighbouring band.
+    The typical margin is the middle. The first and the last band can be much wider than the other bands. Their typical
+    margin is therefore at most one average width from the neighbouring band.
     """
     starts, stops = [lowest, *(cuts + 1).tolist()], [*cuts.tolist(), highest]
     width = float(np.diff(cuts).mean()) if len(cuts) > 1 else float(highest - lowest)

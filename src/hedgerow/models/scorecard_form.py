@@ -13,7 +13,7 @@ from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import aligned
 from hedgerow.text.values import printable
 
-_WIDEST = 40  # characters to which a column of text is aligned; longer names and classes stand out
+_WIDEST = 40  # the width in characters to which a column of text is aligned; longer names and classes exceed it
 
 
 def card_text(totals: PointTotals) -> str:

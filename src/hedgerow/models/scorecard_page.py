@@ -16,10 +16,10 @@ from hedgerow.text.language import _, gettext_noop, pgettext
 from hedgerow.text.values import printable
 
 _MOST_BINS, _MOST_CLASSES = 150, 6
-_MOST_WITH_INTERVALS, _BESIDE = 3, 0.18  # columns of points that leave room for intervals, and where these begin
+_MOST_WITH_INTERVALS, _BESIDE = 3, 0.18  # columns of points that leave room for intervals; position of the intervals
 _WIDTH, _LINE, _SMALL = 8.0, 0.27, 0.19  # inches: the form, a line, a line below it
 _PAGE = 10.6  # inches from top to bottom for which A4 and US letter have room
-_CHARACTERS, _CHARACTERS_IN_HALF = 28, 25  # in a line for the names of bins, with one column of attributes and with two
+_CHARACTERS, _CHARACTERS_IN_HALF = 28, 25  # characters of a line of bin names, with one or two columns of attributes
 _TINY, _LEAST = 7.5, 6.0  # points of small, and of scaled text
 _DIGIT = 0.0103  # inches for a digit, and its share of the gap, for each point of its size
 _RISKS, _BIN, _FIRST, _LEFT, _LAST = 2.05, 2.3, 4.7, 0.2, 7.8  # inches: risks, bins, columns of points, both margins
@@ -27,7 +27,7 @@ _POINTS, _NOISE, _ROWS, _BOX = 4.45, 0.3, 6.5, 6.66  # inches, with released row
 _GAP = 0.2  # inches between two columns of attributes
 _LAYOUTS = ((1, 1.0), (1, 0.9), (1, 0.8), (1, 0.7), (2, 0.8), (2, 0.7), (2, 0.6), (1, 0.6), (2, 0.5), (1, 0.5))
 """Columns of attributes, and the scale of text and lines; the first layout with which the form is on one page."""
-_BREAKS = re.compile(r"(\s+)|(?<=[^\W\d][_-])")  # where a name that is too long may be broken; no date or number
+_BREAKS = re.compile(r"(\s+)|(?<=[^\W\d][_-])")  # the places at which a long name may be broken, but no date or number
 _INK, _FAINT, _SHADE = "0.1", "0.45", "0.95"
 _BLANKS = (
     (0.2, gettext_noop("case"), 3.3),
@@ -72,7 +72,7 @@ class _Form:
     """
 
     ax: Axes
-    size = 10.0  # of numbers; smaller if the columns of several classes are narrow
+    size = 10.0  # the size of numbers, which is smaller if the columns of several classes are narrow
 
     def __init__(self, totals: PointTotals, captions: Sequence[str], n_columns: int, scale: float) -> None:
         self.totals, self.scale, self.n_columns = totals, scale, n_columns

@@ -23,7 +23,7 @@ from hedgerow.schema.literals import Literal
 from hedgerow.text.axes import Axes
 from hedgerow.text.language import pgettext
 
-_SIZE = 8.0  # of text, in points
+_SIZE = 8.0  # the size of text, in points
 _LINE = 1.35 * _SIZE / 72  # height of a line
 _PAD = 0.07  # between a box and its text
 _BAR = 0.07  # height of the shares in a leaf

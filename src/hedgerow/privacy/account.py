@@ -100,7 +100,7 @@ class Account:
             raise ArgumentError(f"delta must be in [0, 1), got {float(self.delta):g}.")
         check_choice("accounting", self.accounting, get_args(Accounting))
         self._check_caps()
-        _ = self._totals  # raises if a sum has too many digits
+        _ = self._totals  # raises an error if a sum has too many digits
         unit_of(self.charges)
 
     def _check_caps(self) -> None:
@@ -109,7 +109,7 @@ class Account:
             raise ArgumentError(f"a budget needs a cap: epsilon, with or without delta, or rho alone; got {given}.")
         if self.accounting == "zcdp" and not self.delta:
             raise ArgumentError("accounting='zcdp' needs epsilon and delta > 0, got delta=0. Or cap rho alone.")
-        _ = self.largest_rho  # raises if (ε, δ) allows none
+        _ = self.largest_rho  # raises an error if (ε, δ) allows no ρ
 
     @classmethod
     def of_caps(cls, data: Mapping[str, Any]) -> Self:
@@ -222,7 +222,8 @@ class Account:
         """Raise BudgetExceededError if a charge does not fit, or ValueError if its unit of privacy differs.
 
         Under ``accounting='zcdp'`` without a cap on ρ, a charge fits if the sum of all ρ is within the ρ that (ε, δ)
-        allows, or if no charge has a δ and the sum of all ε is within the cap. Otherwise it must fit every cap.
+        allows. It also fits if no charge has a δ and the sum of all ε is within the cap. Otherwise it must fit every
+        cap.
         """
         unit_of((*self.charges[:1], charge))  # earlier charges all have the same unit
         left, most, rho = self._remaining_sum, self.remaining_rho, charge.zcdp

@@ -14,7 +14,7 @@ from hedgerow.boundary.untrusted_text import LONGEST_AMOUNT, parse_amount
 from hedgerow.errors import ArgumentError
 from hedgerow.text.messages import describe_argument, shown
 
-LARGEST = Fraction(10**300)  # the largest amount: a sum of such amounts still has a float
+LARGEST = Fraction(10**300)  # the largest amount, so that sums of amounts are finite as floats
 Amount = float | Fraction | Decimal | str  # the types of an amount in calls; `exact` gives its value
 _WRITTEN = re.compile(r"[0-9]{1,400}/[0-9]{1,400}|([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _LONGEST = 10**LONGEST_AMOUNT

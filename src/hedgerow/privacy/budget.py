@@ -30,7 +30,7 @@ class Budget(ProcessBound):
 
     A budget has identity. Copying returns the same object, so scikit-learn's `clone` cannot multiply a budget. It
     cannot be pickled or charged in a fork of its process. Several threads may charge it. A release without a guarantee
-    is charged as if it had a guarantee, and its charge is marked as void, since the cap does not cover it.
+    is charged as if it had a guarantee. Its charge is marked as void, since the cap does not cover it.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class Budget(ProcessBound):
     rho : float, Fraction, Decimal or str, optional
         The cap on ρ, > 0. If `epsilon` is given, too, both caps apply.
     accounting : {"basic", "zcdp"}, default="basic"
-        ``"zcdp"`` needs δ > 0. A charge is accepted if the sum of all ρ implies (ε, δ) by OpenDP's conversion, or if no
-        charge has a δ and the sum of all ε is at most `epsilon`. All charges together are then (ε, δ)-differentially
-        private.
+        ``"zcdp"`` needs δ > 0. A charge is accepted if the sum of all ρ implies (ε, δ) by OpenDP's conversion. It is
+        also accepted if no charge has a δ and the sum of all ε is at most `epsilon`. All charges together are then (ε,
+        δ)-differentially private.
 
     Raises
     ------
@@ -125,7 +125,8 @@ class Budget(ProcessBound):
         Parameters
         ----------
         epsilon, delta : float, Fraction, Decimal or str
-            The privacy loss of the release. `epsilon` may be 0 with `no_guarantee`, if an earlier charge paid.
+            The privacy loss of the release. `epsilon` may be 0 with `no_guarantee`, if an earlier charge covers the
+            release.
         rho : float, Fraction, Decimal or str, optional
             The loss ρ, if it is less than the ρ that follows from ε.
         purpose : Fact or str
@@ -203,8 +204,8 @@ class Budget(ProcessBound):
     def epsilon_at(self, delta: Amount) -> Fraction:
         """Return the ε at δ that the cap guarantees for all charges, present and future.
 
-        The charges so far alone would give a smaller ε. It would be no bound if answers decide when releases stop.
-        Raises ValueError if δ is not in (0, 1), or is less than the cap on δ and ρ has no cap.
+        The ε of the charges so far would be smaller, but it is no bound if answers decide when releases stop. Raises
+        ValueError if δ is not in (0, 1), or is less than the cap on δ and ρ has no cap.
 
         Examples
         --------
@@ -254,7 +255,7 @@ class Budget(ProcessBound):
         with self._lock:
             after = change(self._account)
             spent = self.spent_here + after.spent - self._account.spent
-            self._account, self._here.spent = after, spent  # no call between the two: an interrupt needs a call
+            self._account, self._here.spent = after, spent  # no call in between, since interrupts occur at calls
             return after
 
     def __str__(self) -> str:
@@ -275,7 +276,7 @@ class Budget(ProcessBound):
 
 def note_charges(error: BaseException, budget: Budget, before: Fraction) -> None:
     """Add a note to an error with the ε that this thread has charged to a budget since `before`."""
-    # Callers use `try` and not a context manager: an interrupt in the call of its exit would have no note.
+    # Callers use `try` and not a context manager, because an interrupt in the call of its exit would have no note.
     charged = budget.spent_here - before
     if charged > 0:
         to = budget._charged_to  # pyright: ignore[reportPrivateUsage] -- of this module

@@ -20,7 +20,7 @@ from hedgerow.text.values import printable
 
 FORMAT = "hedgerow/budget"
 VERSION = 3
-LONGEST_TABLE = 200  # characters of a table's name
+LONGEST_TABLE = 200  # the maximum number of characters of a table's name
 _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _DIGEST = re.compile("[0-9a-f]{64}")
 

@@ -181,7 +181,7 @@ class FileBudget(Budget):
                     if len(after.account.charges) > len(before.account.charges):
                         self._last_charge = len(after.account.charges)
                     sync_folder(self._path)
-                except BaseException:  # an interrupt may come after the file was replaced
+                except BaseException:  # an interrupt may occur after the file was replaced
                     if after.head not in self.record.hashes:
                         self._here.spent = spent
                     raise
@@ -218,7 +218,7 @@ def _check_kind(path: Path, handle: int) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Generator[BinaryIO]:
-    # The file may be replaced while a process waits for the lock: then it tries again.
+    # If the file is replaced while a process waits for the lock, the process tries again.
     while True:
         with _opened(path) as file:
             fcntl.flock(file, fcntl.LOCK_EX)

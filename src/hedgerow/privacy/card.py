@@ -61,14 +61,15 @@ class PrivacyCard:
     notes : tuple of Fact
         The limits of the guarantee.
     reserve : Charge or None
-        The part of the budget that was fixed beforehand but is not among the charges: the charges for the remaining
-        questions of an oracle, and the ρ that steps that were not taken could have cost. None if there is no such part.
+        The part of the budget that was fixed beforehand but is not among the charges. It consists of the charges for
+        the remaining questions of an oracle, and of the ρ that omitted steps could have cost. None if there is no such
+        part.
 
     Raises
     ------
     ValueError
-        If there are neither charges nor reasons in `no_guarantee`, if a sum of charges has too many digits (see
-        `amounts.total`), or if charges have different units of privacy.
+        If there are neither charges nor reasons in `no_guarantee`, or if charges have different units of privacy. If a
+        sum of charges has too many digits (see `amounts.total`).
 
     Examples
     --------
@@ -207,7 +208,7 @@ class PrivacyCard:
         return f"<PrivacyCard {printable(self.headline)}>"
 
     def contradiction(self, charges: Sequence[Charge], no_guarantee: Sequence[Fact]) -> str | None:
-        """Return how the card contradicts the charges of its schema, in words; None if they agree."""
+        """Return a description of a contradiction between the card and its schema's charges; None if they agree."""
         if self.no_guarantee:
             return None
         if no_guarantee:
@@ -226,7 +227,7 @@ class PrivacyCard:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the card as JSON-ready data."""
-        in_rho = any(charge.rho is not None for charge in self.charges)  # else it follows from the charges' ε
+        in_rho = any(charge.rho is not None for charge in self.charges)  # otherwise ρ follows from the charges' ε
         kind = "none" if self.no_guarantee or self.epsilon is None else "approximate" if self.delta else "pure"
         return {
             "guarantee": kind,

@@ -17,7 +17,7 @@ from hedgerow.text.language import _, number
 from hedgerow.text.markup import table
 from hedgerow.text.values import printable
 
-_ROUNDED = 1 + Fraction(1, 10**9)  # the factor on ρ by which rounded noise of a series may fall short of it
+_ROUNDED = 1 + Fraction(1, 10**9)  # the factor by which the ρ of rounded noise may exceed the ρ of a series
 MOST_STEPS = 255  # the largest weight of a row in steps: a row counts as at most 255 rows
 
 
@@ -47,8 +47,8 @@ class Charge:
     Raises
     ------
     ValueError
-        If an amount is out of range, if `query`, `mechanism` or `no_guarantee` is neither text nor a fact of this kind,
-        or if the amounts contradict the mechanism.
+        If an amount is out of range, or if the amounts contradict the mechanism. If `query`, `mechanism` or
+        `no_guarantee` is neither text nor a fact of this kind.
     """
 
     query: Fact
@@ -219,8 +219,8 @@ def reasons(*parts: Any) -> tuple[Fact, ...]:
 def row_loss(mechanism: Fact) -> Fraction | None:
     """Return the loss ε of a mechanism for one row, from its scale or weight; 0 if it states no bound.
 
-    The result is None for a mechanism whose ε does not follow from its fields: one of a series of answers, or a
-    mechanism that is run as it was published.
+    The result is None for a mechanism whose ε does not follow from its fields. Such a mechanism belongs to a series of
+    answers, or is run as it was published.
     """
     match mechanism.code:
         case "permute_and_flip" | "gumbel_choice":

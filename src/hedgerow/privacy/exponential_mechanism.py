@@ -24,8 +24,8 @@ WEIGHT_DIGITS = 20
 UNIT = Fraction(1, 2**53)  # relative rounding error of one operation in float64
 ULPS = 4  # the largest error of NumPy's exp and log that the bounds on rounding allow, in units in the last place
 _ERRORS = Fact("errors")
-_LANES = 9  # starts: every point is computed in each lane of a vector and in the remainder of a loop
-_LENGTH = 263  # of the arrays that repeat all points: longer than any unrolled loop
+_LANES = 9  # start offsets, so that every point is computed in each lane of a vector and in the remainder of a loop
+_LENGTH = 263  # the length of the arrays that repeat all points; it exceeds any unrolled loop
 _EXPONENTS = -np.geomspace(2**-10, 700, 53)  # terms below e⁻⁴⁰ vanish when they are added to 1
 _SUMS = np.concatenate(
     [np.geomspace(2**-10, 2**30, 39), np.geomspace(0.7, 1.5, 14), 1 + 2.0 ** -np.arange(4, 53, 8), [1 - 2.0**-30]]
@@ -75,9 +75,9 @@ def seeded_choice(rng: np.random.Generator) -> Choose:
 class Rounding:
     """The public size of a search, from which the bound on the rounding errors of a draw follows."""
 
-    depth: int  # the most options on a path
-    leaves: int  # the most leaves of a model
-    options: int  # options at the first position
+    depth: int  # the maximum number of options on a path
+    leaves: int  # the maximum number of leaves of a model
+    options: int  # the number of options at the first position
     values: int  # possible values of a leaf: the classes, or a grid of probabilities
     prior: StopPrior  # the prior probability of stopping at a position
     steps: int = 1  # steps in a loss of 1, a power of two; losses are whole numbers of steps
@@ -87,9 +87,9 @@ class Rounding:
         """Return the largest weight of a loss of 1 at which a draw, with rounding, costs at most `epsilon`.
 
         The draw is the exponential mechanism with score −loss. Adding a row never raises the score and lowers it by at
-        most 1, so the privacy loss with weight ``w`` and exact arithmetic is ``w``. docs/mathematics.md proves that
-        rounding adds at most ``4u·(d + 1)·((5d + 1)·w·n + s·l·c)``, with ``u = 2⁻⁵³``, ``n`` rows, depth ``d``, ``l``
-        leaves, ``s`` siblings, and the `constant` ``c``.
+        most 1. With weight ``w`` and exact arithmetic, the privacy loss is therefore ``w``. docs/mathematics.md proves
+        that rounding adds at most ``4u·(d + 1)·((5d + 1)·w·n + s·l·c)``, with ``u = 2⁻⁵³``, ``n`` rows, depth ``d``,
+        ``l`` leaves, ``s`` siblings, and the `constant` ``c``.
         """
         factor = 4 * UNIT * (self.depth + 1)
         relative = factor * (5 * self.depth + 1) * MOST_ROWS

@@ -43,7 +43,7 @@ class Gate:
 
     @property
     def rows(self) -> int:
-        """The most rows that a unit of privacy counts as."""
+        """The largest number of rows that a unit of privacy counts as."""
         return rows_of(self.unit) * self.steps
 
     @property
@@ -61,12 +61,12 @@ class Gate:
     ) -> Any:
         """Charge the loss of `mechanism` for a unit, evaluate `answer` on the private counts, and return it with noise.
 
-        The loss is at most the charge: OpenDP's privacy map, which rounds up, is at most `mechanism.epsilon` at the
-        declared sensitivity. (`ModelDraw`, `JointQuantiles`, `SharedHistograms` and the mechanisms in `learn.ssrl` have
-        their own proofs.) A failure after the charge is not refunded. `query` describes the release, and `no_guarantee`
-        gives the reasons why it has no guarantee, if it has none.
+        The loss is at most the charge, because OpenDP's privacy map, which rounds up, is at most `mechanism.epsilon` at
+        the declared sensitivity. (`ModelDraw`, `JointQuantiles`, `SharedHistograms` and the mechanisms in `learn.ssrl`
+        have their own proofs.) A failure after the charge is not refunded. `query` describes the release, and
+        `no_guarantee` gives the reasons why it has no guarantee, if it has none.
         """
-        self.budget.check_process()  # here, too, since a later release of a series charges nothing
+        self.budget.check_process()  # checked here, too, since later releases of a series charge nothing
         run = self.noise.prepare(mechanism)
         epsilon, delta, rho = loss_of(mechanism, self.rows)
         why = reasons(no_guarantee, self.noise.no_guarantee_reason)

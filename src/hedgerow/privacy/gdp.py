@@ -1,9 +1,9 @@
 """Gaussian differential privacy: the μ that implies (ε, δ), and the discrete noise that it requires.
 
-Releases are together μ-GDP if no test distinguishes two neighbouring tables better than it can distinguish a sample of
-N(0, 1) from a sample of N(μ, 1) (Dong, Roth and Su 2022). Gaussian noise of variance v on a change Δ uses ``‖Δ‖²/v`` of
-μ². These amounts add up over releases, even if a release depends on earlier answers. Noise on whole numbers needs a
-variance slightly above v. The proofs are in fact 12 of ``docs/mathematics.md``.
+Releases are together μ-GDP if no test distinguishes neighbouring tables better than the best test distinguishes a
+sample of N(0, 1) from a sample of N(μ, 1) (Dong, Roth and Su 2022). Gaussian noise of variance v on a change Δ uses
+``‖Δ‖²/v`` of μ². These amounts add up over releases, even if a release depends on earlier answers. Noise on whole
+numbers needs a variance slightly above v. The proofs are in fact 12 of ``docs/mathematics.md``.
 
 All bounds are computed with directed rounding, in decimal contexts of this module that a caller cannot change.
 """
@@ -94,9 +94,9 @@ def delta_of_shift(epsilon: Fraction, mu: Fraction) -> Decimal:
 def gdp_noise(needed: Fraction) -> tuple[float, int]:
     """Return the σ of discrete Gaussian noise for a squared sensitivity of `needed` times μ², and the steps per unit.
 
-    σ is in steps of the grid; the number of steps per unit is odd. If every release has noise of at least this σ for
-    its share of μ², all releases together are (ε, δ)-differentially private if `certifies` is True, even if they depend
-    on earlier answers.
+    σ is in steps of the grid; the number of steps per unit is odd. Assume that every release has noise of at least this
+    σ for its share of μ², and that `certifies` is True. All releases together are then (ε, δ)-differentially private,
+    even if they depend on earlier answers.
     """
     # A fine grid makes the absolute margin small. With an odd number no step is half way between two whole numbers.
     grid = 1 if needed >= _FINE else 2 * math.ceil(math.sqrt(_FINE / needed) / 2) + 1

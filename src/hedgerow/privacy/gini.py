@@ -21,7 +21,7 @@ def impurity(counts: Whole) -> Integers:
     ``f(n_1, …, n_k) = n − Σ n_k²/n`` with ``n = Σ n_k``, and 0 if n is 0. The computation is in exact integers, so the
     proof for real numbers also holds for the released values. Adding a row never lowers f and raises it by less than 2
     (for two classes ``f(p+1,q) − f(p,q) = 2q²/((p+q)(p+q+1))``). Rounding down to a multiple of a fixed step preserves
-    both, because ``⌊x⌋ ≤ ⌊y⌋ ≤ ⌊x⌋ + 2·RESOLUTION`` if ``x ≤ y < x + 2·RESOLUTION``.
+    both properties, because ``⌊x⌋ ≤ ⌊y⌋ ≤ ⌊x⌋ + 2·RESOLUTION`` if ``x ≤ y < x + 2·RESOLUTION``.
     """
     largest = int(counts.sum(axis=-1).max(initial=0))
     if largest >= MOST_ROWS:

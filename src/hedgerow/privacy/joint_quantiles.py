@@ -13,7 +13,7 @@ from hedgerow.privacy import exponential_mechanism as em
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.zcdp import drawn_rho
 
-_MOST_TERMS = 10**8  # terms of a draw, which take about a second; up to 5e8 with one part per candidate
+_MOST_TERMS = 10**8  # the number of terms of a draw, which take about a second; up to 5e8 with one part per candidate
 _MOST_PARTS = 2**10 - 1  # per quantile, so that enough digits are left for a weight
 _BLOCK = 64  # starts per block, whose terms fit into a processor's cache
 
@@ -22,8 +22,9 @@ _BLOCK = 64  # starts per block, whose terms fit into a processor's cache
 class JointQuantiles:
     """A joint draw of the ``bins - 1`` quantiles of a column, as a nondecreasing sequence of candidates.
 
-    The input is a vector of int64 counts, one more than candidates: the rows up to the first candidate, the rows
-    between the first and the second, …, and the rows above the last. Neighbouring inputs differ by 1 in one count.
+    The input is a vector of int64 counts, one more than the number of candidates. They count the rows up to the first
+    candidate, the rows between the first and the second, …, and the rows above the last. Neighbouring inputs differ by
+    1 in one count.
 
     The rows up to each candidate are spread evenly over `parts` positions, so that quantiles can lie among equal
     values. A tuple of positions cuts the ``n`` rows into intervals of ``n_j`` rows, including fractions of rows. Its
@@ -62,7 +63,7 @@ class JointQuantiles:
 
     @property
     def score_sensitivity(self) -> int:
-        """The most by which a row can change the score."""
+        """The largest change of the score by a row."""
         return 2 * self.parts * (self.bins - 1)
 
     def distance(self, first: Integers, second: Integers) -> float:

@@ -23,9 +23,9 @@ class GumbelPeeling(GaussianCounts):
     The input is a vector of int64 scores. A row changes each score by at most the square root of `changes`, up or down.
     Gumbel noise of scale b on every score, drawn once, makes the same choice as `draws` consecutive exponential
     mechanisms (Durfee and Rogers, *Practical Differentially Private Top-k Selection with Pay-what-you-get Composition*,
-    2019, Lemma 4.2). With the sensitivity Δ, the log-ratios of each of these mechanisms have a range of 2Δ/b. It costs
-    at most Δ²/(2b²) in ρ, and its μ² in Gaussian differential privacy is at most πΔ²/(2b²) (docs/mathematics.md, facts
-    6 and 12).
+    2019, Lemma 4.2). With the sensitivity Δ, the log-ratios of each of these mechanisms have a range of 2Δ/b. Each
+    mechanism costs at most Δ²/(2b²) in ρ, and its μ² in Gaussian differential privacy is at most πΔ²/(2b²)
+    (docs/mathematics.md, facts 6 and 12).
     """
 
     draws: int = 1  # the number of candidates to choose

@@ -19,12 +19,12 @@ from hedgerow.errors import ArgumentError
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import check_epsilon
 
-MOST_BINS = 64  # of an attribute: with more bins the gain is below 3 %
+MOST_BINS = 64  # the maximum number of bins of an attribute; with more bins the gain is below 3 %
 _STEPS_PER_SCALE = 4  # grid steps per scale of the noise: its standard deviation is then within 2 % of the limit
 _FINEST = 2**20  # grid steps per row: for larger ε the noise is a small fraction of a row
 _DIGITS = 40  # binary digits of the ε of a grid step, rounded down
 _POOL = 4096  # bytes per read of random bytes
-_NODES = 400  # of the numerical integral over class totals
+_NODES = 400  # the number of nodes of the numerical integral over class totals
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class SharedHistograms:
     `sensitivity` (docs/mathematics.md, fact 11; Hardt and Talwar, *On the Geometry of Differential Privacy*, STOC
     2010). Answers are multiples of ``1/grid``, and the attributes of a class again have equal totals.
 
-    The loss ρ is the ρ of any ε-differentially private release, not less. If a budget adds up ρ or has a δ,
+    The loss ρ is the general ρ of an ε-differentially private release, and no less. If a budget adds up ρ or has a δ,
     `DiscreteLaplace` and `GaussianCounts` add less noise at the same cost.
     """
 
@@ -101,7 +101,8 @@ class SharedHistograms:
     def distance(self, first: Any, second: Any) -> float:
         """Return the sum of the gauges of the changes of all classes.
 
-        It is infinite for inputs of another shape or type, and if the totals of the attributes of a class differ.
+        The distance is infinite for inputs of another shape or type, and if the totals of the attributes of a class
+        differ.
         """
         before, after = np.asarray(first), np.asarray(second)
         is_whole = before.dtype.kind == after.dtype.kind == "i"

@@ -81,8 +81,8 @@ class StopRule:
     """A rule for the prior of a draw as a function of its ε, which is public.
 
     The log-odds of stopping at depth d are ``start + step·d + rows·ε·d(d + 1)/2``. To be as likely as a leaf, a test at
-    depth 1 has to avoid about ``rows`` misclassified rows, a test at depth 2 three times as many, and a test at depth 3
-    six times as many; more if ε is small.
+    depth 1 has to avoid about ``rows`` misclassified rows. A test at depth 2 has to avoid three times as many, and a
+    test at depth 3 six times as many. These numbers are larger if ε is small.
 
     Attributes
     ----------

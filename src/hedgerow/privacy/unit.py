@@ -14,7 +14,7 @@ from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import LONGEST_TEXT
 
 MOST_ROWS = 10_000  # the largest `max_rows`; noise grows with `max_rows`
-_LARGEST_EXPONENT = 700.0  # its exponential still has a float
+_LARGEST_EXPONENT = 700.0  # an exponent whose exponential is a finite float
 Loss = tuple[Fraction, Fraction, Fraction | None]  # ε, δ, and ρ if it is less than the ρ that follows from ε
 
 
@@ -22,7 +22,7 @@ Loss = tuple[Fraction, Fraction, Fraction | None]  # ε, δ, and ρ if it is les
 class Unit:
     """The unit of privacy for tables in which a person may have several rows: all rows with the same value in a column.
 
-    Of every unit at most `max_rows` rows, drawn at random, are counted. Neighbouring tables differ by adding or
+    At most `max_rows` rows of every unit, drawn at random, are counted. Neighbouring tables differ by adding or
     removing all rows of one unit. Every mechanism runs at ε/`max_rows`, and ε is charged (docs/mathematics.md, fact 7).
 
     Attributes
@@ -31,7 +31,7 @@ class Unit:
         The column that identifies the person, such as ``patient_id``. It is neither an attribute nor the label, and its
         values are never released.
     max_rows : int
-        The most rows of a unit that are counted.
+        The maximum number of counted rows of a unit.
 
     Raises
     ------

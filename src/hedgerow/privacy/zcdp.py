@@ -128,7 +128,7 @@ def largest_pure(rho: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _converted(rho: Fraction, delta: float) -> Fraction:
-    """Return OpenDP's ε of Gaussian noise that costs ρ or slightly more."""
+    """Return OpenDP's ε for Gaussian noise that costs ρ or slightly more."""
     scale = 1 / math.sqrt(2 * float(rho))
     while Fraction(gaussian(scale).map(1.0)) < rho:
         scale = math.nextafter(scale, 0.0)

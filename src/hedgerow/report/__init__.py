@@ -1,4 +1,4 @@
-"""Reports on a model for a review board: a public sheet, and one with exact functions of the rows, never mixed."""
+"""Reports on a model for a review board: a public sheet, and a separate sheet with exact functions of the rows."""
 
 from hedgerow.report.appetite import Appetite, ThresholdDifference, appetite_template
 from hedgerow.report.checks import CATALOGUE, Check, Status

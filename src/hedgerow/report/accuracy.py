@@ -46,7 +46,7 @@ class Penalty:
 
     is_cost: bool
     matrix: Floats  # a row of the class of a line, predicted as the class of a column
-    constant: int  # the class that is cheapest if it is always predicted, by the first rows that were given
+    constant: int  # the constant class with the lowest cost on the first given rows
 
     @property
     def key(self) -> str:
@@ -78,7 +78,7 @@ def measure(
     subject: Subject, pair: Pair, role: Role, common: str, by: Sequence[str], penalties: tuple[Penalty, ...] = ()
 ) -> Performance:
     """Return the share of misclassified rows and the mean of each penalty, for the model and for one class."""
-    LabelledRows.of(*pair)  # checks that they belong together
+    LabelledRows.of(*pair)  # checks that rows and labels belong together
     truth, predicted = subject.class_words(pair[1]), subject.class_words(subject.predict(pair[0]))
     wrong = Losses.of(
         (predicted != truth).astype(np.float64), (truth != common).astype(np.float64), (-1.0, 1.0), scale=1.0
@@ -112,7 +112,7 @@ def penalties_of(subject: Subject, labels: Any) -> tuple[Penalty, ...]:
 
 
 def _places(subject: Subject, words: Array) -> Index:
-    """Return the numbers of classes in words; 0 for all if no schema numbers them."""
+    """Return the index of the class that each word names; 0 for all words if no schema lists classes."""
     label = None if subject.schema is None else subject.schema.label
     known = {value_text(value): place for place, value in enumerate(label.values if label else ())}
     return np.array([known.get(word, 0) for word in words], dtype=np.intp)
@@ -190,7 +190,7 @@ def _grid(result: Performance, place: int, penalties: Sequence[Penalty]) -> Grid
 
 
 def checks(measured: Performance, penalties: Sequence[Penalty] = ()) -> Iterator[Check]:
-    """Yield whether the model is better than a constant by more than chance explains, overall and for each group."""
+    """Yield the checks of whether the model is significantly better than a constant, overall and for each group."""
     overall, cost = measured.overall, next((i for i, penalty in enumerate(penalties) if penalty.is_cost), None)
     if cost is None:
         place, rule, constant, scale = 0, "accuracy", COMMONEST, _POINTS
@@ -216,7 +216,7 @@ def checks(measured: Performance, penalties: Sequence[Penalty] = ()) -> Iterator
 
 
 def released_accuracy(subject: Subject) -> Section:
-    """Return the section on accuracy and costs by released counts, with intervals by their noise, if it is known."""
+    """Return the section on accuracy and costs from released counts, with intervals if the noise is known."""
     release = public_release(subject)
     has_counts = release is not None and release.is_histogram
     means = {} if release is None or not has_counts else _by_counts(release, subject.cost_matrix)
@@ -237,11 +237,11 @@ _RELEASED = {
     "cost": N_("mean cost of the training rows, by released counts"),
     "cost_of_constant": N_("mean cost of one class, by released counts"),
 }
-_Mean = tuple[float, Interval]  # by the released counts, and its 95 % interval by the noise
+_Mean = tuple[float, Interval]  # the mean from the released counts, and its 95 % noise interval
 
 
 def _by_counts(release: LeafRelease, costs: Floats | None) -> dict[str, _Mean]:
-    """Return means over the training rows by released counts; none if no count is above 0, or the noise is unknown."""
+    """Return means over the training rows from released counts; none without a positive count or known noise."""
     own, classes, noise = release.counts, release.target.values, release.noise
     predicted = np.array([classes.index(prediction) for prediction in release.predictions])
     of_class = np.maximum(own, 0.0).sum(axis=0)

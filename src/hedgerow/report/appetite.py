@@ -13,7 +13,7 @@ from hedgerow.text.language import N_, _, number
 from hedgerow.text.messages import describe_argument, number_of
 from hedgerow.text.values import listed
 
-LARGEST_APPETITE = 2**16  # the most bytes of a risk appetite file
+LARGEST_APPETITE = 2**16  # the maximum number of bytes of a risk appetite file
 
 
 class Threshold(NamedTuple):
@@ -57,12 +57,12 @@ class Appetite:
     strong_epsilon, largest_epsilon : float, default=1 and 10
         A guarantee passes up to the first ε, needs review up to the second, and fails above it.
     dominance : float, default=0.1
-        The p % rule as a share: nobody may be able to estimate the number of one row from the sum of its leaf to within
-        this share of it.
+        The p % rule, as a share. Nobody may be able to estimate the number of a row from its leaf's sum with a relative
+        error below this share.
     largest_unit : float, default=0.5
-        The largest share of the persons of a leaf that one household or institution may have.
+        The largest share of a leaf's persons that may belong to one household or institution.
     most_guessed : float, default=0.55
-        The largest share of correct membership guesses, or AUC, that passes; guessing has 0.5.
+        The largest share of correct membership guesses, or AUC, that passes; random guessing has 0.5.
     largest_deficit : float, default=0.1
         The largest deficit of a group, compared with a constant prediction, that passes: in accuracy, or as a share of
         the constant's mean cost or error.
@@ -144,7 +144,7 @@ class Appetite:
         return float(epsilon) <= self.strong_epsilon
 
     def stated(self) -> dict[str, Any]:
-        """Return the thresholds as JSON-ready data, with those that differ from the default."""
+        """Return the thresholds as JSON-ready data, with a list of the thresholds that differ from the default."""
         return {"thresholds": self.to_dict(), "differences": [difference._asdict() for difference in self.differences]}
 
     def to_dict(self) -> dict[str, Any]:
@@ -160,7 +160,7 @@ class Appetite:
         if not isinstance(data, dict):
             raise ArgumentError(f"A risk appetite must be a mapping of thresholds, got {type(data).__name__}.")
         unknown = sum(name not in THRESHOLDS for name in data)
-        if unknown:  # not quoted: another file, such as a table, may have been given
+        if unknown:  # not quoted, since another file, such as a table, may have been passed
             known = listed(tuple(THRESHOLDS), len(THRESHOLDS))
             names = number_of(unknown, "unknown name")
             raise ArgumentError(f"A risk appetite has the thresholds {known}; this one has {names}.")

@@ -20,7 +20,7 @@ from hedgerow.text.values import printable
 
 TableMatch = Literal["training", "all", "made", "not_compared"]
 _MOST_ATTACKS = 20
-_FEWEST_HELD_OUT = 20  # held-out rows: fewer may all be among the training rows by chance
+_FEWEST_HELD_OUT = 20  # held-out rows; a smaller number may all be among the training rows by chance
 _IN_WORDS = ("text", "as_stated")  # mechanisms of cards that were not made by a fit
 
 
@@ -69,8 +69,8 @@ def attached(attacks: object, subject: Subject, train: Pair | None, test: Pair |
 def check_held_out(train: Pair | None, test: Pair | None) -> None:
     """Check that held-out rows are not training rows, which would hide all overfitting.
 
-    If at least half of the training rows are different from all other rows, 20 new rows are all among them by chance
-    with a probability of about one in a million.
+    Suppose that at least half of the training rows differ from all other rows. The probability that 20 new rows are all
+    among them by chance is then about one in a million.
     """
     if train is None or test is None or len(LabelledRows.of(*test)) < _FEWEST_HELD_OUT:
         return
@@ -84,7 +84,7 @@ def check_held_out(train: Pair | None, test: Pair | None) -> None:
 
 
 def _row_counts(pair: Pair) -> Counter[str]:
-    """Return how often each row has its values and its label; empty if a column cannot be compared."""
+    """Return the number of rows with the same values and label, for each row; empty if a column cannot be compared."""
     try:
         return Counter(row_texts(LabelledRows.of(*pair)))
     except HedgerowError:
@@ -151,7 +151,7 @@ def _estimator_facts(attacked: AttackSubject, subject: Subject) -> Iterator[_Fac
 
 
 def _table(record: AttackRecord, subject: Subject, train: Pair | None, test: Pair | None) -> TableMatch:
-    """Return which rows were attacked; ArgumentError if they are not the rows of the report."""
+    """Return the match of the attacked rows with the report's rows; ArgumentError if they are other rows."""
     if record.kind == "empirical":
         return "made"
     schema = None if record.subject.schema is None else subject.schema

@@ -174,7 +174,7 @@ def _recorded(subject: Subject, releases: Releases) -> Iterator[Check]:
 
 
 def _unknown_file(subject: Subject, releases: Releases) -> Iterator[Check]:
-    """Yield whether a record with the digests of files lacks this file: its card may have been edited."""
+    """Yield the check of whether a record with file digests lacks this file, whose card may have been edited."""
     every = [release.models for release in releases.releases]
     if subject.released is None or not subject.is_private or not any(every):
         return
@@ -194,9 +194,10 @@ def _uncounted(charge: Charge, releases: Releases) -> Iterator[Check]:
 
 
 def stored(subject: Subject, kind: SheetKind) -> Iterator[Check]:
-    """Yield the data in the model's file, or in the estimator, apart from its predictions; for the board with numbers.
+    """Yield the checks of data in the model's file or estimator apart from its predictions; with numbers for the board.
 
-    Without a guarantee the numbers and the lines of the file are functions of the rows: not for the public sheet.
+    Without a guarantee, the numbers and the lines of the file are functions of the rows, and are not on the public
+    sheet.
     """
     by_kind = dict[ContentKind, list[Content]]()
     for content in subject.contents:
@@ -225,7 +226,7 @@ def _places(places: Sequence[str]) -> str:
     return enumerated([*places[:_MOST_PLACES], *more])
 
 
-_MOST_PLACES = 3  # that a check names
+_MOST_PLACES = 3  # the maximum number of places that a check names
 _STORED: dict[ContentKind, tuple[Status, str]] = {
     "rows": ("fail", N_("Remove them before a release.")),
     "extremes": ("fail", N_("Each of them can be the value of a single row. Remove them before a release.")),
@@ -242,7 +243,7 @@ _STORED: dict[ContentKind, tuple[Status, str]] = {
 
 
 def constant(subject: Subject) -> Iterator[Check]:
-    """Yield whether a model without a guarantee predicts the same in all of its leaves. **Private**."""
+    """Yield the check of whether all leaves of a model without a guarantee have the same prediction. **Private**."""
     predictions = () if subject.is_private or subject.paths is None else subject.paths.predictions
     if predictions and len(set(predictions)) == 1:
         yield check("caveat/constant", "review", caveats.constant(predictions[0]).sentence)

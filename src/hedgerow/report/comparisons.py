@@ -18,7 +18,7 @@ from hedgerow.tables.frames import Table
 from hedgerow.text.language import N_, _, ngettext, number
 from hedgerow.text.values import shown_text
 
-Pair = tuple[Any, Any]  # Rows without the target, and the target
+Pair = tuple[Any, Any]  # rows without the target, and the target
 Role = Literal["training", "held_out"]
 _ROWS: dict[Role, str] = {"training": N_("training rows"), "held_out": N_("held-out rows")}
 _WEIGHTED_ROWS: dict[Role, str] = {
@@ -40,9 +40,9 @@ Verdict = Literal["better", "unclear", "worse"]
 
 
 def alarm_share(check: str) -> float:
-    """Return the probability of a false alarm that a check may have: "accuracy", "groups", "separation" or "attacks".
+    """Return the false-alarm probability of a check: "accuracy", "groups", "separation" or "attacks".
 
-    The attacks of a sheet have one share together.
+    All attacks of a sheet share this probability.
     """
     return float(ALARM_SHARES[check]) * FALSE_ALARMS
 
@@ -78,11 +78,11 @@ PLAIN = Scale()
 class Gain:
     """The mean loss of a constant less the mean loss of a model on the same rows, with an interval.
 
-    The interval is Student's t interval for paired differences, by units if a unit has several rows, where each end has
-    one more row of the worst, or best, difference: an error that is rare and costly may be missing among the rows. If a
-    unit has several rows, it is one more unit with as many such rows as the largest unit has. For independent rows that
-    are right or wrong, this is McNemar's test with Edwards' correction. `p_worse` is that of the one-sided test whether
-    the model is worse.
+    The interval is Student's t interval for paired differences, by units if a unit has several rows. The lower end
+    includes one more row with the worst difference, and the upper end one more row with the best difference, since rare
+    and costly errors may be missing among the rows. If a unit has several rows, an end includes one more unit instead,
+    with as many such rows as the largest unit. For independent rows that are right or wrong, this is McNemar's test
+    with Edwards' correction. `p_worse` is the p-value of the one-sided test of whether the model is worse.
     """
 
     value: float
@@ -94,10 +94,10 @@ class Gain:
     def of(
         cls, gains: Floats, clusters: Clusters, ends: tuple[float, float], *, confidence: float = CONFIDENCE
     ) -> Self:
-        """Return the gain by the differences of rows; `ends` are the worst and the best that a row can have.
+        """Return the gain from the rows' differences; `ends` are the worst and the best possible difference of a row.
 
-        `confidence` is for both ends together. If units are not known by row, the interval is as wide as if every unit
-        had as many equal rows as it may have.
+        `confidence` is for both ends together. If the unit of each row is unknown, the interval is as wide as if every
+        unit had the maximum number of rows, all equal.
         """
         sums, rows, largest = gains.astype(np.float64), np.ones(len(gains), dtype=np.float64), clusters.most
         if clusters.numbers is not None:
@@ -137,7 +137,7 @@ _VERDICTS: dict[Verdict, str] = {
 
 
 class _Mean(NamedTuple):
-    """The mean of rows by sums of independent units and one more, extreme unit, with its standard error."""
+    """The mean of rows, computed from independent units and one additional extreme unit, with its standard error."""
 
     value: float
     error: float
@@ -145,10 +145,10 @@ class _Mean(NamedTuple):
 
     @classmethod
     def of(cls, sums: Floats, rows: Floats, extreme: tuple[float, int], most: int) -> "_Mean":
-        """`extreme` is the difference of each row of the extreme unit, and their number.
+        """Return the mean; `extreme` is the difference of each row of the extreme unit, and the number of these rows.
 
-        If units may have `most` rows each and it is not known which, the variance and the degrees of freedom are those
-        of units of `most` equal rows.
+        If units may have up to `most` rows each and the unit of a row is unknown, all units are assumed to have `most`
+        equal rows. The variance and the degrees of freedom follow from this assumption.
         """
         difference, size = extreme
         sums, rows = np.append(sums, size * difference), np.append(rows, float(size))
@@ -161,17 +161,17 @@ class _Mean(NamedTuple):
 
     @property
     def p_below(self) -> float:
-        """The p-value of the one-sided test whether the mean is below 0."""
+        """The p-value of the one-sided test of whether the mean is below 0."""
         return float(student.cdf(self.value / self.error, self.freedom)) if self.error else float(self.value >= 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Losses:
-    """The loss of each row by a model, and by a constant."""
+    """The loss of each row for a model and for a constant prediction."""
 
     model: Floats
     constant: Floats
-    ends: tuple[float, float]  # the smallest and the largest gain that a row can have, or that these rows have
+    ends: tuple[float, float]  # the smallest and the largest possible gain of a row, or the extreme gains of these rows
     scale: float  # the loss by which a deficit is measured
 
     @classmethod
@@ -183,11 +183,11 @@ class Losses:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Mean losses of the rows of a group, and the gain over the constant in each."""
+    """Mean losses of the rows of a group, and the gain over the constant in each loss."""
 
     group: str  # the group in words
     inside: Mask  # its rows
-    means: tuple[tuple[float, float], ...]  # of each loss: the model's mean, and the constant's
+    means: tuple[tuple[float, float], ...]  # the model's mean and the constant's mean of each loss
     gains: tuple[Gain, ...]
 
     @property
@@ -202,9 +202,9 @@ class Performance:
     role: Role
     rows: str  # the rows in words
     overall: Part
-    groups: tuple[tuple[str, tuple[Part, ...]], ...]  # for each column, its groups by falling first loss
-    limits: tuple[float, ...]  # the largest deficit in each loss that a group may have
-    constants: int = 1  # the number of constant predictions from which these rows chose the best
+    groups: tuple[tuple[str, tuple[Part, ...]], ...]  # for each column, its groups in descending order of loss
+    limits: tuple[float, ...]  # the largest permitted deficit of a group in each loss
+    constants: int = 1  # the number of constant predictions from which the best was chosen on these rows
 
     @classmethod
     def measure(cls, subject: Subject, X: Any, role: Role, losses: Sequence[Losses], by: Sequence[str]) -> Self:
@@ -224,7 +224,7 @@ class Performance:
         ordered = ((name, tuple(sorted(own, key=lambda group: -group.means[0][0]))) for name, own in parts)
         whole = part("all rows", np.ones(len(table), dtype=bool), CONFIDENCE)
         limits = tuple(subject.appetite.largest_deficit * loss.scale for loss in losses)
-        # The model of weighted rows is tried on rows that count alike.
+        # The model of weighted rows is evaluated on rows with equal weights.
         names = _WEIGHTED_ROWS if subject.schema is not None and subject.schema.weight is not None else _ROWS
         return cls(role, _(names[role]), whole, tuple(ordered), limits)
 
@@ -235,7 +235,7 @@ def clusters_of(subject: Subject, X: Any) -> Clusters:
 
 
 def pairs_of(train: Pair | None, test: Pair | None) -> list[tuple[Pair, Role]]:
-    """Return the sets of rows that are given."""
+    """Return the given pairs of rows and labels with their roles."""
     pairs: tuple[tuple[Pair | None, Role], ...] = ((train, "training"), (test, "held_out"))
     return [(pair, role) for pair, role in pairs if pair is not None]
 
@@ -247,11 +247,11 @@ def _filled(names: Sequence[Any], codes: Any) -> list[tuple[str, Mask]]:
 
 
 def gain_check(rule: str, sentence: str, measured: Performance, place: int, scale: Scale) -> Check:
-    """Return whether the model is better than a constant by more than chance explains, in the loss at a place.
+    """Return the check of whether the model is significantly better than a constant, in the loss at a place.
 
-    Being better on the rows that the model was learned from supports nothing: the check is then not run. Differential
-    privacy does not change that: learned from labels that are noise alone, trees of ε = 0.3 are better than the most
-    common class by a test on their own rows in a quarter of the fits.
+    A better result on the training rows supports no conclusion, so the check is then not run. Differential privacy does
+    not change this. In a quarter of the fits with ε = 0.3 on labels that are pure noise, trees were significantly
+    better than the most common class on their own training rows.
     """
     gain, is_held_out = measured.overall.gains[place], measured.role == "held_out"
     is_better = gain.verdict == "better"
@@ -323,10 +323,11 @@ MEAN = Constant(
 
 
 def group_checks(measured: Performance, place: int, constant: Constant, scale: Scale) -> Iterator[Check]:
-    """Yield whether the model is worse than a constant for a group, by more than chance explains for all together.
+    """Yield the check of whether the model is significantly worse than a constant for a group, tested jointly.
 
-    If no group is shown to be worse, the check passes if it excludes a deficit beyond the limit for every group; else
-    the groups are too small, and it is not run. Its value is the gain of the group whose interval ends lowest.
+    If no group is shown to be worse, the check passes if a deficit beyond the limit is excluded for every group.
+    Otherwise the groups are too small, and the check is not run. Its value is the gain of the group with the lowest end
+    of the interval.
     """
     named = [(f"{name} = {part.group}", part.rows, part.gains[place]) for name, own in measured.groups for part in own]
     if not named:

@@ -1,6 +1,6 @@
 """The leaves of ensembles of trees: the worst tree, and all trees together. **Private**.
 
-No ensemble states a guarantee that hedgerow can read, so all of this is for the board.
+No ensemble states a guarantee that hedgerow can read, so all results are for the board.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ MOST_LEAVES, MOST_PLACES = 1_500, 500_000
 
 
 def examined(subject: Subject, train: tuple[Any, Any] | None) -> EnsembleRisk | str:
-    """Return the leaves of an ensemble, by its training rows if given; or the reason why they cannot be examined."""
+    """Return the leaves of an ensemble, from its training rows if given, or the reason why they cannot be examined."""
     if subject.is_opaque:
         kind = type(subject.last).__name__
         return _("scikit-learn does not publish the structure of the trees of {kind}", kind=kind)
@@ -213,7 +213,7 @@ def _conditions(subject: Subject, tree: int, nodes: Sequence[int]) -> list[str]:
     try:
         member, features = trees_of(subject.model, subject.schema, subject.features)[tree]
         paths, schema = paths_of(member, subject.schema, features)
-    except ArgumentTypeError:  # of steps that cannot be read
+    except ArgumentTypeError:  # the columns come from steps that cannot be read
         return numbers
     place = {node: i for i, node in enumerate(leaf_order(member))}
     chosen = Paths(tuple(paths.paths[place[node]] for node in nodes), exclusive=True)
@@ -277,7 +277,7 @@ def _examined(subject: Subject, risk: EnsembleRisk) -> Iterator[Check]:
 
 
 def tags(risk: EnsembleRisk | str) -> set[str]:
-    """Return the known numbers of rows, as the tags that checks require."""
+    """Return which numbers of rows are known, as the tags that checks require."""
     if isinstance(risk, str):
         return set()
     known = {
@@ -289,7 +289,7 @@ def tags(risk: EnsembleRisk | str) -> set[str]:
 
 
 def reconstructed(subject: Subject, risk: EnsembleRisk | str, data: Any) -> Reconstruction | str:
-    """Return the entropies that all trees together leave, or a sentence on why they are not known."""
+    """Return the residual entropies given all trees, or a sentence that states why they are unknown."""
     if subject.is_opaque or subject.schema is None:
         return _("The decision paths of this model are not known.")
     if data is None or isinstance(risk, str) or risk.contradicted:

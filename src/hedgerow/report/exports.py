@@ -35,7 +35,7 @@ _KINDS = {"html": "text/html", "json": "application/json"}
 
 
 def crate_zip(report: Report) -> bytes:
-    """Return the crate of a report as a ZIP file with one bag: the public sheet, its record, and a private model.
+    """Return the crate of a report as a ZIP file with one bag: public sheet, its record, and a private model.
 
     ValueError if the form lacks an entry that the profile needs, or `workflow` or `person` is not an address.
     """
@@ -134,7 +134,7 @@ def _zipped(folder: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def acro_results(report: Report, name: str) -> dict[str, Any]:
-    """Return the checks of all sheets as the data of a ``results.json``; **private** if there is one for the board.
+    """Return the checks of all sheets as data of a ``results.json``; **private** if there is a board's sheet.
 
     `name` is the name of the model's file, in the same folder as ``results.json``.
 
@@ -146,7 +146,7 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
     >>> acro_results(hr.Report.of(clf), "model.json")["results"]["output_0"]["status"]
     'review'
     """
-    sheet = report.public if report.board is None else report.board  # which has all checks of the public sheet
+    sheet = report.public if report.board is None else report.board  # includes all public checks
     checks, worst = sheet.checks, report.deciding.status
     status, appetite = ACRO_STATUS[worst], sheet.appetite
     columns = ("key", "version", "status", "informative", "sentence", "threshold", "source", "value", "limit")
@@ -174,12 +174,12 @@ def acro_results(report: Report, name: str) -> dict[str, Any]:
 REGISTRY_FIELDS = ("title", "purpose", "population", "curator", "curator_type", "unit", "region")
 REGISTRY_FIELDS += ("publication_date", "author")
 """The entries of a form that a record requires."""
-_DETAILED = ("cut_points", "preprocessing", "tuning")  # without these a record is of tier 2
+_DETAILED = ("cut_points", "preprocessing", "tuning")  # without these entries, a record has tier 2
 _LONGEST_SLUG = 80
 
 
 def registry_record(report: Report) -> dict[str, Any]:
-    """Return the record of a private model, a draft for the registry's board. It is made of the public sheet alone."""
+    """Return the record of a private model, made from the public sheet alone, as a draft for the registry's board."""
     subject = report.subject
     card, form, schema = subject.card, subject.form, subject.schema
     if not card.is_private:

@@ -1,7 +1,7 @@
-"""Digests of files: the SHA-256 of the bytes of the files that a report is made of, as sheets and records name them.
+"""Digests of files: the SHA-256 of the bytes of a report's input files, as sheets and records list them.
 
-They are not content digests. The content digest of a model is in its file, and is the same for other bytes with the
-same content, such as another indentation.
+They are not content digests. The content digest of a model is stored in its file. It does not change if the bytes
+change but the content does not, for example with another indentation.
 """
 
 import hashlib
@@ -45,13 +45,13 @@ class FileDigest:
 
     @classmethod
     def of(cls, role: FileRole, path: str | PathLike[str]) -> Self:
-        """Return the digest of a file as it lies on the disk; OSError if it cannot be read."""
+        """Return the digest of a file on the disk; OSError if it cannot be read."""
         with Path(path).open("rb") as file:
             sha256, size = hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
         return cls(role, Path(path).name, size, sha256, _content_digest(Path(path)) if role == "model" else None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the digest as JSON-ready data."""
         return {"role": self.role, "name": self.name, "bytes": self.bytes, "sha256": self.sha256}
 
 
@@ -74,9 +74,9 @@ def file_digests(
     appetite: Paths = None,
     attack: Paths = None,
 ) -> tuple[FileDigest, ...]:
-    """Return the digests of the files that a report is made of: of each role one file, several, or none.
+    """Return the digests of the files from which a report is made; each role has one file, several files, or none.
 
-    A path that is no regular file, such as a pipe, has no digest. OSError if a file cannot be read.
+    A path that is not a regular file, such as a pipe, has no digest. OSError if a file cannot be read.
 
     Examples
     --------

@@ -39,8 +39,8 @@ class Form:
     Raises
     ------
     ValueError
-        If an entry is not text, `sensitive` is not a list of names, `rows_per_unit` is not a whole number from 1 to
-        10,000, or an entry is too long or not one of its choices.
+        If an entry is not text, is too long, or is not one of its choices. If `sensitive` is not a list of names, or
+        `rows_per_unit` is not a whole number from 1 to 10,000.
 
     Examples
     --------
@@ -133,7 +133,7 @@ class Form:
         if not isinstance(data, dict):
             raise ArgumentError(f"a form must be a mapping of entries to text, got a {type(data).__name__}.")
         n_unknown = sum(key not in QUESTIONS for key in data)
-        if n_unknown:  # not quoted: a table may have been given in place of a form
+        if n_unknown:  # not quoted, since a table may have been passed instead of a form
             raise ArgumentError(
                 f"a form has {number_of(n_unknown, 'unknown entry', 'unknown entries')}. Its entries are "
                 f"{listed(QUESTIONS, 30)}."

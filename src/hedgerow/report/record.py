@@ -1,6 +1,6 @@
 """Airlock records: a sheet of a report as data for output checking, valid against a published JSON Schema.
 
-A record has the rules of its sheet: the public one holds nothing that depends on rows without a charge.
+A record follows the rules of its sheet: the public record contains nothing that depends on rows without a charge.
 """
 
 import json
@@ -42,7 +42,7 @@ def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
     """Return the record of the public sheet, or of the board's sheet (**private**), as JSON-ready data.
 
     The decision is empty: people fill it in, with reasons and two checkers. ValueError if `private` is True and there
-    is no sheet for the board.
+    is no board's sheet.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _request(form: Form) -> dict[str, Any]:
 
 
 def _object(report: Report, *, is_shown: bool) -> dict[str, Any]:
-    """Return the released object. Without a guarantee a digest confirms guesses at rows: it is for the board."""
+    """Return the released object; without a guarantee, its digest confirms guesses of rows (board only)."""
     released = report.subject.released
     file = next((file for file in report.files if file.role == "model"), None)
     content = None if released is None or not is_shown else released.to_dict()["digest"]
@@ -111,13 +111,13 @@ def _object(report: Report, *, is_shown: bool) -> dict[str, Any]:
 
 
 def _inputs(report: Report, *, private: bool) -> list[dict[str, Any]]:
-    """Return the files from which the report was made; files of rows only for the board."""
+    """Return the files from which the report was made; only the board's record includes files of rows."""
     hidden = {"model"} if private else {"model", *PRIVATE_ROLES, *(() if _is_public(report) else ("ledger",))}
     return [file.to_dict() for file in report.files if file.role not in hidden]
 
 
 def _is_public(report: Report) -> bool:
-    """Return whether the hash of the record of releases is public: it covers the digests of all released models."""
+    """Return whether the hash of the release record is public; it covers the digests of all released models."""
     releases = report.releases
     charges = () if releases is None else releases.charges
     return report.subject.is_private and not any(charge.no_guarantee for charge in charges)
@@ -128,7 +128,7 @@ def _guarantee(subject: Subject, *, private: bool) -> dict[str, Any]:
     status, loss = "none", None
     if card.epsilon is not None:
         status = "stated" if card.is_private else "void"
-        rho = total_rho(card.planned) if card.is_private or private else None  # else a function of the rows
+        rho = total_rho(card.planned) if card.is_private or private else None  # otherwise a function of the rows
         loss = _loss(card.epsilon, card.delta or Fraction(0), rho)
     of_person = None
     if person is not None:
@@ -191,7 +191,7 @@ def _check(check: Check, appetite: Appetite) -> dict[str, Any]:
 
 
 def _sheets(report: Report, *, private: bool) -> list[dict[str, Any]]:
-    """Return the hashes of the written sheets: of the public sheet, and for the board also of the board's sheet."""
+    """Return the hashes of the written sheets: the public sheet and, for the board, also the board's sheet."""
     result = list[dict[str, Any]]()
     for is_board in (False, True) if private else (False,):
         texts = {"text/html": report.to_html(private=is_board), "application/json": report.to_json(private=is_board)}

@@ -17,7 +17,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.text.language import _
 from hedgerow.text.messages import shown
 
-LARGEST_LEDGER = 2**25  # the most bytes of a ledger's export
+LARGEST_LEDGER = 2**25  # the maximum number of bytes of a ledger's export
 RecordKind = Literal["budget", "ledger"]
 FAILED = "failed"  # the state of a release that was charged, but not answered
 
@@ -36,10 +36,10 @@ class PastRelease:
 class Releases:
     """All releases of a table on record, in order.
 
-    Failed releases are included, because charges are not refunded. `cap` is the cap on ε of the table, if there is one;
-    `kind` is "budget" for a budget file or "ledger" for a ledger's export; `dataset` names the dataset of a ledger.
-    `entries` is the number of entries of the record, and `head` the hash of the last entry, which depends on all of
-    them.
+    Failed releases are included, because charges are not refunded. `cap` is the cap on ε of the table, if there is one.
+    `kind` is "budget" for a budget file or "ledger" for a ledger's export, and `dataset` names the dataset of a ledger.
+    `entries` is the number of entries of the record. `head` is the hash of the last entry, which depends on all
+    entries.
     """
 
     releases: tuple[PastRelease, ...]
@@ -51,7 +51,7 @@ class Releases:
 
     @property
     def record(self) -> str:
-        """The kind of record, and the number of its entries, in words."""
+        """The kind of record and the number of its entries, in words."""
         if self.kind == "budget":
             return _("a budget file with {entries} entries, a chain of hashes", entries=self.entries)
         return _("a ledger with {entries} entries, a chain of hashes", entries=self.entries)

@@ -46,7 +46,7 @@ _GAINS = {
     "gain_mae": N_("gain in MAE over the median ({rows})"),
     "gain_mse": N_("gain in mean squared error over the mean ({rows})"),
 }
-_INTERVAL, _WIDEST = 1.96, 0.25  # half the width of an interval of R² that is informative
+_INTERVAL, _WIDEST = 1.96, 0.25  # the largest half-width of an informative interval of R²
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +60,14 @@ class Error:
     @classmethod
     def measure(cls, subject: Subject, pair: Pair, role: Role, known: Floats, by: Sequence[str]) -> Self:
         """Apply the model to rows; the constants are the mean and the median of known numbers."""
-        LabelledRows.of(*pair)  # checks that they belong together
+        LabelledRows.of(*pair)  # checks that rows and numbers belong together
         truth = subject.numbers(pair[1])
         off, mean, median = subject.predict(pair[0]) - truth, float(known.mean()), float(np.median(known))
         losses = Losses.of(np.abs(off), np.abs(median - truth)), Losses.of(off**2, (mean - truth) ** 2)
         return cls(Performance.measure(subject, pair[0], role, losses, by), truth, off)
 
     def r2(self, part: Part) -> float | None:
-        """Return R²: the share of the variance of a group that is explained; None if there is no variance."""
+        """Return R², the explained share of the variance of a group; None if there is no variance."""
         variance = float(self.truth[part.inside].var())
         return 1 - part.means[1][0] / variance if variance else None
 
@@ -76,11 +76,11 @@ class Error:
 
     @property
     def reached(self) -> float:
-        """The share of rows whose number is no more than the predicted number."""
+        """The share of rows whose number is at most the predicted number."""
         return float((self.off >= 0).mean())
 
     def sizes(self, part: Part) -> dict[str, float]:
-        """Return the errors of a group in units of the target."""
+        """Return the sizes of the errors of a group in units of the target."""
         (absolute, median), squares = part.means
         squared, mean = map(sqrt, squares)
         return {"absolute": absolute, "median": median, "squared": squared, "mean": mean, "bias": self.bias(part)}
@@ -152,7 +152,7 @@ def _grid(error: Error, place: int) -> Grid:
 
 
 def _checks(loss: str, measured: Performance) -> Iterator[Check]:
-    """Yield whether the model is better than a constant; nothing for a quantile, which does not minimise an error.
+    """Yield the check of whether the model is better than a constant; none for a quantile, which minimises no error.
 
     The loss is the absolute error if the model minimised it, and otherwise the squared error.
     """
@@ -214,7 +214,7 @@ def _around(value: float, half: float) -> tuple[float, float]:
 
 
 def _by_counts(release: LeafRelease) -> dict[str, tuple[float, float]]:
-    """Return errors and R² by released counts, each with half its 95 % interval by noise; none if that is too wide."""
+    """Return errors and R² from released counts with half their 95 % noise intervals; none if these are too wide."""
     middles, counts, noise = np.array(release.target.values), release.counts.astype(np.float64), release.noise
     rows, predicted = counts.sum(), np.array(release.predictions)[:, np.newaxis]
     if noise is None or rows <= 0:

@@ -26,11 +26,11 @@ _PLAIN = (str, int, float, bool, type(None))  # the types of parameters that a t
 def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Target":
     """Return a model with its rows as a target of SACRO-ML. **Private**: it holds the rows.
 
-    SACRO-ML's worst-case, structural, LiRA and attribute attacks run on it; ``Target.save`` writes it for
-    ``sacroml run``. Text columns are coded as whole numbers and classes as their places. Attacks that learn shadow
-    models, such as LiRA, need a fitted estimator; its shadow models are charged to no budget, since none is released.
-    ``target.model.model`` has the attributes `epsilon` and `delta`, and reports of attacks have both among
-    ``target_model_params``: the values are from the privacy card, and None without a guarantee.
+    SACRO-ML's worst-case, structural, LiRA and attribute attacks run on it; ``Target.save`` writes it for ``sacroml
+    run``. Text columns are encoded as whole numbers, and classes as their indices. Attacks that fit shadow models, such
+    as LiRA, need a fitted estimator. Shadow models are charged to no budget, since none is released.
+    ``target.model.model`` has the attributes `epsilon` and `delta`, and reports of attacks list both in
+    ``target_model_params``. The values are from the privacy card; they are None without a guarantee.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def sacro_target(model: Any, train: Pair, test: Pair, *, name: str = "") -> "Tar
     ImportError
         If SACRO-ML is not installed: ``pip install 'hedgerow[sacro]'``.
     TypeError
-        If the model is not hedgerow's, is not fitted, or predicts a number.
+        If the model is not a model of hedgerow, is not fitted, or predicts a number.
     ValueError
-        If rows and labels do not belong together, columns are absent, a label is not a class of the model, or the
+        If rows and labels do not belong together, columns are absent, or a label is not a class of the model. If the
         estimator has a budget in ρ, with which other noise is drawn.
 
     Examples
@@ -93,7 +93,7 @@ def _learner(model: Any) -> Any:
     learner: Any = clone(model)
     if "budget" not in learner.get_params():
         return learner
-    if learner.budget is not None and learner.budget.remaining_rho is not None:  # choices are made by other noise then
+    if learner.budget is not None and learner.budget.remaining_rho is not None:  # a budget in ρ needs other noise
         raise ArgumentError(
             "Shadow models cannot be learned with a budget in rho; pass the fitted model, for attacks without shadow "
             "models, or an estimator with a budget in epsilon."
@@ -114,7 +114,7 @@ def _frame(table: Table, schema: Schema) -> pd.DataFrame:
 
 
 def _class_places(rows: LabelledRows, schema: Schema) -> Whole:
-    """Return the place of each label among the classes."""
+    """Return the index of each label among the classes."""
     places = {label: place for place, label in enumerate(schema.classes)}
     labels = rows.typed(schema).values.tolist()
     if not places.keys() >= set(labels):
@@ -124,7 +124,7 @@ def _class_places(rows: LabelledRows, schema: Schema) -> Whole:
 
 @dataclass(frozen=True, eq=False)
 class ColumnCoding:
-    """Columns as numbers: other values by their place among `values`, and missing values as −1.
+    """Encoding of columns as numbers: other values by their index in `values`, missing values as −1.
 
     `values` is None for a column of numbers; `whole` states whether these are whole numbers.
     """
@@ -163,7 +163,7 @@ class ColumnCoding:
 
 
 class CodedClassifier(ClassifierMixin, BaseEstimator):
-    """A model of hedgerow that takes coded columns and predicts the places of classes, as SACRO-ML expects.
+    """A model of hedgerow that takes encoded columns and predicts indices of classes, as SACRO-ML expects.
 
     Parameters
     ----------
@@ -199,9 +199,9 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters; if `deep`, those that a YAML file can hold, since `Target.save` writes these.
+        """Return the parameters; if `deep` is True, only parameters that a YAML file can hold, for `Target.save`.
 
-        The parameter ε of the learner is left out: it is not a guarantee if a seed was given.
+        The parameter ε of the learner is omitted, since it is no guarantee if a seed was given.
         """
         params = super().get_params(deep)
         if not deep:
@@ -211,7 +211,7 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def classes_(self) -> Whole:
-        """The places of the classes, from 0."""
+        """The indices of the classes, from 0."""
         return np.arange(len(self.model_.schema.classes))
 
     def fit(self, X: Floats, y: Whole) -> Self:
@@ -231,12 +231,12 @@ class CodedClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Floats) -> Whole:
-        """Return the place of the predicted class of each row."""
+        """Return the index of the predicted class of each row."""
         places = {label: place for place, label in enumerate(self.model_.schema.classes)}
         return np.array([places[label] for label in self.model_.predict(self.coding.decode(X)).tolist()])
 
     def predict_proba(self, X: Floats) -> Floats:
-        """Return the probabilities of the classes; 1 or 0 for a model that has released none."""
+        """Return the probabilities of the classes; 1 or 0 for a model without released probabilities."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LabelsOnlyWarning)  # labels are attacked as they are
+            warnings.simplefilter("ignore", LabelsOnlyWarning)  # an attack on labels alone is intended
             return self.model_.predict_proba(self.coding.decode(X))

@@ -45,5 +45,5 @@ _ONTOLOGY = "https://www.w3id.org/statbarnsdc#"
 
 
 def risks_of(key: str) -> list[str]:
-    """Return the addresses of the risks that a check is about; none for checks that ACRO has no risk for."""
+    """Return the addresses of the risks that a check concerns; empty if ACRO lists no such risk."""
     return [f"{_ONTOLOGY}{risk}" for risk in RISKS.get(key, ())]

@@ -39,7 +39,7 @@ class PersonBound:
     epsilon, delta : Fraction
         The guarantee for the person.
     rho : Fraction or None
-        The same in ρ; None if it is not known of all charges.
+        The guarantee in ρ; None if the ρ of a charge is unknown.
     """
 
     steps: int
@@ -49,11 +49,11 @@ class PersonBound:
 
 
 def steps_of(subject: Subject, unit: Unit | None) -> int | None:
-    """Return the number of neighbouring tables between with and without one person; None if nothing states it.
+    """Return the number of steps between the tables with and without a person; None if nothing states it.
 
-    If one row is the unit, each row of the person is a step. If the unit is the person, all rows are one step. Rows of
-    a person in other units, such as visits, change as many units at most, and a unit changes by removing it and adding
-    it again: two steps each.
+    A step leads to a neighbouring table. If the unit is one row, each row of the person is a step. If the unit is the
+    person, all rows together are one step. For other units, such as visits, k rows of a person change at most k units.
+    A unit changes by removing it and adding it again, which takes two steps.
     """
     rows = subject.form.rows_per_unit
     if unit is None:
@@ -64,7 +64,7 @@ def steps_of(subject: Subject, unit: Unit | None) -> int | None:
 
 
 def person_bound(subject: Subject) -> PersonBound | None:
-    """Return the guarantee for all rows of one person; None without a guarantee, or if nothing states their number."""
+    """Return the guarantee for all rows of one person; None without a guarantee or a stated number of rows."""
     steps = steps_of(subject, subject.card.unit)
     if subject.bound is None or steps is None:
         return None
@@ -80,7 +80,7 @@ def group_bound(subject: Subject) -> PersonBound | None:
 def person_epsilon(subject: Subject, releases: Releases) -> Fraction | None:
     """Return the ε of all releases on record for all rows of one person; None if nothing states their number.
 
-    Each release has a guarantee for a person, whatever its unit of privacy is, and these add up.
+    Each release has a guarantee for a person, regardless of its unit of privacy, and these guarantees add up.
     """
     amounts = [(own.epsilon, steps_of(subject, unit)) for unit, own in releases.by_unit.items()]
     known = [epsilon * steps for epsilon, steps in amounts if steps is not None]
@@ -88,19 +88,19 @@ def person_epsilon(subject: Subject, releases: Releases) -> Fraction | None:
 
 
 def judged_bound(subject: Subject) -> tuple[Fraction, Fraction] | None:
-    """Return ε and δ for all rows of one person; for the unit of the card if their number is not stated."""
+    """Return ε and δ for all rows of one person, or for the card's unit if the number of rows is not stated."""
     bound = person_bound(subject)
     return subject.bound if bound is None else (bound.epsilon, bound.delta)
 
 
 def judged_epsilon(subject: Subject) -> Fraction:
-    """Return the ε by which the guarantee is judged: for a person, or for a row if their rows are not stated."""
+    """Return the ε by which the guarantee is judged: for a person, or for a row without a stated number of rows."""
     bound = person_bound(subject)
     return (subject.card.epsilon or Fraction(0)) if bound is None else bound.epsilon
 
 
 def person_checks(subject: Subject) -> Iterator[Check]:
-    """Yield whether the guarantee covers persons, directly or by their stated number of rows."""
+    """Yield the check of whether the guarantee covers persons, directly or by their stated number of rows."""
     if not subject.is_private:
         return
     card, form, bound = subject.card, subject.form, person_bound(subject)
@@ -168,7 +168,7 @@ def _identifiers(subject: Subject, X: Any) -> Iterator[Check]:
 
 
 def _rows_of_persons(subject: Subject, most: int) -> Iterator[Check]:
-    """Yield whether a person has more rows than stated, or several although no number is stated."""
+    """Yield the check of whether a person has more rows than stated, or several rows without a stated number."""
     stated = subject.form.rows_per_unit
     values = {"column": quoted_text(subject.form.unit_column), "rows": rows_text(most)}
     if stated is not None and most > stated:
@@ -227,13 +227,14 @@ def _second(subject: Subject, second: "SecondUnits") -> Check:
 
 
 def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]]:
-    """Yield columns that look like identifiers of persons with several rows, and the most rows of a value. **Private**.
+    """Yield columns that look like identifiers of persons, and the largest number of rows of a value. **Private**.
 
     Only columns outside the schema are examined, and only if the rows lack the column of persons that form or schema
-    name: columns with the name of an identifier of persons, and columns whose values repeat as identifiers do
-    (`schema.contributions.repeats`: at least 20 different texts or 200 whole numbers, at least one value for 20 rows;
-    at least half of the values repeat, none more than 10 times the mean), and agree in an attribute. Dates, real
-    numbers, ages, years and measurements are not taken for identifiers.
+    name. A column is yielded if it has the name of an identifier of persons, or if its values repeat as identifiers do
+    and their rows agree in an attribute. Identifiers repeat as in `schema.contributions.repeats`: there are at least 20
+    different texts or 200 whole numbers, and at least one value for 20 rows. At least half of the values repeat, and
+    none repeats more than 10 times the mean. Dates, real numbers, ages, years and measurements are not taken for
+    identifiers.
     """
     table = Table.of(X)
     if subject.schema is None or table.names is None or subject.person_unit in table.names:
@@ -250,8 +251,8 @@ def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]
 def _agrees(schema: Schema, table: Table, column: Column) -> bool:
     """Return whether rows with the same value of a column agree in an attribute as rows of a person do.
 
-    They agree if kappa, the agreement beyond chance as a share of the most that is possible, is at least 80 % in an
-    attribute. True if no attribute can show it.
+    They agree if kappa is at least 80 % in an attribute. Kappa is the agreement beyond chance, divided by its largest
+    possible value. True if no attribute can show agreement.
     """
     whose = _codes(column)
     order = np.argsort(whose, kind="stable")
@@ -266,7 +267,7 @@ def _agrees(schema: Schema, table: Table, column: Column) -> bool:
 
 
 _LEAST_KAPPA = 0.8
-_LARGEST_CHANCE = 0.9  # of two rows to agree in an attribute, above which agreement shows little
+_LARGEST_CHANCE = 0.9  # the probability that two rows agree in an attribute, above which agreement shows little
 
 
 def _codes(column: Column) -> Integers:
@@ -276,7 +277,7 @@ def _codes(column: Column) -> Integers:
 
 
 def most_rows(column: Column) -> int:
-    """Return the most rows that have the same value in a column, missing values left out; 0 if all are missing."""
+    """Return the largest number of rows with the same value in a column; 0 if all values are missing."""
     return int(np.unique(column.present(), return_counts=True)[1].max(initial=0))
 
 
@@ -291,7 +292,7 @@ class SecondUnits:
     numbers : tuple of int
         The number of second units with persons in each leaf that has rows.
     largest : tuple of float
-        The largest share of the persons of a leaf that one second unit has.
+        The largest share of a second unit among the persons of each leaf.
     """
 
     column: str
@@ -318,7 +319,7 @@ def second_units(subject: Subject, X: Any) -> SecondUnits | None:
 
 
 def leaf_places(subject: Subject, X: Any) -> Iterator[Index]:
-    """Yield a number of the leaf of each row: once for each tree of an ensemble, and never if no leaf is known."""
+    """Yield the number of each row's leaf: once for each tree of an ensemble, and never if no leaf is known."""
     if subject.is_ensemble:
         yield from leaf_nodes(subject.model, X).T
     elif subject.paths is None and not subject.is_opaque:

@@ -41,7 +41,7 @@ def count_candidates(schema: Schema, max_literals: int, *, negations: bool = Tru
 
 
 def longest_candidate(schema: Schema, max_literals: int, *, negations: bool = True) -> int:
-    """Return the most literals of a candidate: `max_literals`, or the number of attributes with literals if smaller."""
+    """Return the length of the longest candidate: the smaller of `max_literals` and the attributes with literals."""
     shapes = literal_shapes(schema).values()
     return min(max_literals, sum(shape.times for shape in shapes if shape.count_literals(negations=negations)))
 

@@ -42,9 +42,9 @@ def counted(table: Table, unit: Unit, key: bytes) -> Mask:
     """Return which rows of a table are counted, shape ``(n_rows,)``. Private.
 
     Sensitivity: if all rows of one unit are added, at most `max_rows` counted rows are added, for any key, and no other
-    row changes. The rows of a unit are sorted by a keyed hash of the unit and of their position among its rows, and the
-    first `max_rows` are counted. This choice does not depend on rows of other units. The key is secret, which makes
-    the choice indistinguishable from random.
+    row changes. The rows of a unit are sorted by a keyed hash of the unit and of their position among its rows. The
+    first `max_rows` rows are counted. This choice does not depend on rows of other units. The key is secret, which
+    makes the choice indistinguishable from random.
     """
     column = unit_column(unit, table)
     words = column.words() if column.is_text else column.values
@@ -99,7 +99,7 @@ _NAMES = re.compile(
     f"(.* )?(({_PERSON})s? ?({_KEY})|pid|mrn|ssn|pseudonym)"
     "|patient|person|subject|participant|respondent|proband|customer|household|account|nhs number"
 )
-_IDENTIFIES = re.compile(r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number)|unnamed [0-9]+")  # the latter: pandas
+_IDENTIFIES = re.compile(r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number)|unnamed [0-9]+")  # pandas: unnamed
 _FEWEST = 20  # distinct values from which on a column of text may identify persons
 
 

@@ -30,9 +30,9 @@ from hedgerow.text.values import Value
 class Date(WholeNumber):
     """A date from `low` to `high`, cut into intervals ``(cut, next cut]``.
 
-    Cells are dates, times without a time zone, or text such as ``2020-01-31`` or in the declared format. Of a time,
-    only its date is used. Bounds, cut points and operands of literals are of type `Day`, which prints as a date and
-    counts as the number of days since 1970-01-01 in arithmetic.
+    Cells are dates, times without a time zone, or text such as ``2020-01-31`` or in the declared format. Only the date
+    of a time is used. Bounds, cut points and operands of literals are of type `Day`. A `Day` prints as a date; in
+    arithmetic it is the number of days since 1970-01-01.
 
     Attributes
     ----------

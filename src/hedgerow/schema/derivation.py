@@ -22,7 +22,7 @@ from hedgerow.text.values import Value, listed
 if TYPE_CHECKING:
     from hedgerow.tables.columns import Column
 
-MOST_MISSING = 32  # the most missing_values of a derivation: engines compare with each word in turn
+MOST_MISSING = 32  # the maximum number of missing_values of a derivation, since engines compare with each word in turn
 
 
 @dataclass(frozen=True, kw_only=True)

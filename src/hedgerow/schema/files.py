@@ -63,8 +63,8 @@ def _is_json(path: str | PathLike[str]) -> bool:
 def parse_yaml(text: str) -> Any:
     """Return the data of YAML text.
 
-    UnreadableError for anchors, aliases, tags, duplicate keys and numbers that are not decimal. With these, a small
-    text could expand into huge data, or have another meaning than it seems to have.
+    UnreadableError for anchors, aliases, tags, duplicate keys and numbers that are not decimal. With these features, a
+    small text could expand into huge data or be misread.
     """
     if len(text) > LARGEST_YAML:
         problem = f"YAML can have at most {LARGEST_YAML:,} characters, got {len(text):,}; write the schema as JSON"
@@ -74,7 +74,7 @@ def parse_yaml(text: str) -> Any:
         data = _document(yaml.parse(text, Loader=yaml.SafeLoader))
     except UnreadableError as error:
         problem = str(error)
-    except yaml.MarkedYAMLError as error:  # its text quotes the file
+    except yaml.MarkedYAMLError as error:  # the error's text quotes the file
         mark = error.problem_mark or error.context_mark
         problem = "the text is not valid YAML" + ("" if mark is None else _at(mark))
     except ReaderError as error:

@@ -28,7 +28,7 @@ from hedgerow.text.values import Value, listed, printable
 
 T = TypeVar("T")
 _NEARLY_ALL = 0.9
-MOST_ROWS_NAMED = 5  # the most rows that do not fit which are listed for a column
+MOST_ROWS_NAMED = 5  # the maximum number of rows that do not fit and are listed for a column
 
 
 SpelledValues = tuple[tuple[Value, tuple[Value, ...]], ...]
@@ -108,7 +108,7 @@ class TableFit:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Advice on dates, words for missing values, marks in numbers, spellings and footers. It suggests no bounds."""
+        """Advice on dates, words for missing values, marks in numbers, spellings and footers, but not on bounds."""
         kinds = {column.name: column.kind for column in self.columns}
         words = [_words_advice(name, kinds[name], words) for name, words in self.missing_words]
         dates = [_date_advice(name, kinds.get(name) == "date", *formats) for name, formats in self.dates]
@@ -268,7 +268,7 @@ def _column_fit(column: Column, attribute: Attribute) -> ColumnFit:
     unread = ~missing & ~attribute.reads(column)
     empty = missing | unread
     codes = np.full(len(column), MISSING)
-    if not empty.all():  # then its type may have no codes
+    if not empty.all():  # the column's type may then have no codes
         codes = unclipped(attribute).codes(replace(column, missing=empty))
     outside = (codes == OUTSIDE) & ~empty
     refused = unread | (missing & (attribute.missing == "error")) | (outside & (attribute.outside == "error"))

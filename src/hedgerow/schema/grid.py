@@ -27,13 +27,16 @@ def default_cuts(low: float, high: float, *, whole: bool, version: int = SCHEMA_
     The grid depends only on the bounds, which are public, and not on any row. Cut points increase, and
     ``low <= cut < high``.
 
-    1. *Equal widths.* The step is the smallest of 1, 2, 2.5 or 5 times a power of ten (a whole number for whole
-       numbers) for which `low` and `high` are at most 20 steps apart. Each multiple of the step is a cut point. Such
-       cut points are easy to read, ``age <= 45`` and not ``age <= 44.375``, and the step is at most twice as wide.
+    1. *Equal widths.* The step is 1, 2, 2.5 or 5 times a power of ten, and a whole number for whole numbers. It is the
+      smallest such step for which `low` and `high` are at most 20 steps apart. Each multiple of the step is a cut
+      point. Such
+       cut points are easy to read, ``age <= 45`` and not ``age <= 44.375``, and the step is at most twice as wide as
+       necessary.
     2. *Decades near zero.* Counts and amounts are often concentrated near zero, far below wide bounds. Therefore 1, 2,
        5, 10, 20, 50, … are cut points between zero and the first step, on both sides. For whole numbers they start at
-       1. For real numbers they start at 1 or, if the domain has one sign and this is smaller, at a hundredth of the
-       larger bound in size. If there are more than 20 of them, only powers of ten are used, or every second power, or
+       1. For real numbers they also start at 1 if the domain has both signs. Otherwise they start at 1 or, if this is
+         smaller, at a hundredth of the bound with the larger absolute value. If there are more than 20 of them, only
+         powers of ten are used, or every second power, or
        every third power, and so on.
 
     A grid has at least 1 and at most 40 cut points. If the domain contains zero, zero is a cut point unless it is
@@ -124,7 +127,7 @@ def check_numbers(key: str, values: Iterable[object], *, whole: bool) -> None:
             raise SchemaError(f"expected a whole number below 2^53 in size, got {shown(value)}.", key=key)
 
 
-MOST_SPACED = 1_000  # the most cut points that a number such as `cuts: 5` can request
+MOST_SPACED = 1_000  # the maximum number of cut points that `cuts: 5` and similar numbers can request
 _LOG = re.compile("log ([1-9][0-9]{0,3})")
 _DIGITS = Context(prec=50)  # decimal logarithms are correctly rounded, so they are the same on all machines
 _FEWEST_DIGITS, _MOST_DIGITS = 2, 17

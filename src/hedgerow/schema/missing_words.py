@@ -10,7 +10,7 @@ from hedgerow.tables.columns import Column
 from hedgerow.text.values import Value, printable
 
 _WORDS = ("NA", "N/A", "N.A.", "<NA>", "#N/A", "NULL", "(null)", "#NULL!", "NaN", "NaT", "None", "nil", "missing")
-_ERRORS = ("#DIV/0!", "#NAME?", "#NUM!", "#REF!", "#VALUE!")  # of formulas in spreadsheets
+_ERRORS = ("#DIV/0!", "#NAME?", "#NUM!", "#REF!", "#VALUE!")  # errors of formulas in spreadsheets
 _MARKS = ("?", "-", "--", "*", ".", "._", *(f".{letter}" for letter in ascii_lowercase))
 _FORMS = (str, str.lower, str.upper, str.capitalize)
 SPELLINGS = tuple(dict.fromkeys(form(word) for word in (*_WORDS, *_ERRORS, *_MARKS) for form in _FORMS))
@@ -29,8 +29,8 @@ def missing_words(column: Column) -> tuple[str, ...]:
 def suspected_codes(column: Column) -> tuple[int, ...]:
     """Return the numbers of a column that may be codes for a missing value, since they are far from all other values.
 
-    A negative code is suspected if every other value is at least 0; a positive code if it is the largest value and more
-    than five times the next.
+    A negative code is suspected if every other value is at least 0. A positive code is suspected if it is the largest
+    value and more than five times the second largest.
     """
     if column.is_text or column.holds_dates or column.values.dtype.kind == "b":
         return ()

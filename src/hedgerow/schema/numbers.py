@@ -60,7 +60,7 @@ class Numeric(Attribute):
     ) -> None:
         if isinstance(cuts, str) and cuts == "auto":
             points = default_cuts(low, high, whole=self.whole)
-            vars(self)["has_default_cuts"] = bool(points)  # so that it is not computed again
+            vars(self)["has_default_cuts"] = bool(points)  # cached, so that it is not computed again
         else:
             make: Any = spaced_cuts if isinstance(cuts, (int, str)) else _declared_cuts
             points = make(low, high, cuts, whole=self.whole)

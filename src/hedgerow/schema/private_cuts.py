@@ -128,7 +128,7 @@ def _candidates(number: Numeric) -> tuple[float, ...]:
     places = np.linspace(number.low, number.high, MOST_CANDIDATES, endpoint=False)
     digits = 1 - math.floor(math.log10(number.high - number.low) - math.log10(MOST_CANDIDATES))
     places = np.round(places, max(digits, 0)) if digits <= 15 else places  # 140.6, not 140.60000000000002
-    places = places[(number.low <= places) & (places < number.high)]  # rounding may lead out of the domain
+    places = places[(number.low <= places) & (places < number.high)]  # rounded candidates may lie outside the domain
     return tuple(map(int, np.unique(np.floor(places)))) if number.whole else tuple(np.unique(places).tolist())
 
 
@@ -139,15 +139,15 @@ def with_private_cuts(
     source, unit = noise_source(random_state), declared.unit
     declared.check_types(table)
     declared.check_unit(table)
-    amount = Budget(epsilon).remaining  # raises if epsilon is not a valid amount
+    amount = Budget(epsilon).remaining  # raises an error if epsilon is not a valid amount
     planned = plan_cuts(dict(declared.attributes), amount / rows_of(unit), bins)
     for plan in planned:
-        source.prepare(plan.mechanism)  # raises before anything is charged
+        source.prepare(plan.mechanism)  # raises its errors before anything is charged
     of_bins = (charge.no_guarantee for charge in declared.charges)
     rho = total(plan.mechanism.rho for plan in planned) * rows_of(unit) ** 2
     why = reasons(declared.no_guarantee, *of_bins, source.no_guarantee_reason)
     charge = Charge(Fact("schema_cut_points"), amount, no_guarantee=why, rho=rho, unit=unit)
-    check_total((*declared.charges, charge))  # raises before the charge
+    check_total((*declared.charges, charge))  # raises its errors before the charge
     counted = cache(lambda: counted_rows(table, unit, draw_key(random_state)))
     if len(table) >= em.MOST_ROWS and len(counted()) >= em.MOST_ROWS:
         problem = f"Cut points can be learned from fewer than {em.MOST_ROWS:,} rows; the table has at least that many"

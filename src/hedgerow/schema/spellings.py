@@ -105,7 +105,8 @@ def domain_text(values: Sequence[Value], spellings: Spellings, most: int) -> str
 def similar_values(values: Sequence[str]) -> list[tuple[str, ...]]:
     """Return groups of two or more values that are usual spellings of the same value.
 
-    They differ only in letter case; or there are more than two values, and all are words for no or yes.
+    The values of a group differ only in letter case, or there are more than two values, and all are words for no or
+    yes.
     """
     words = {value: value.lower() for value in values}
     truths = {word: place for place, group in enumerate(_TRUTHS) for word in group}

@@ -1,1 +1,1 @@
-"""The curator's service: rows stay, questions come, a ledger decides. Needs the extra ``service``."""
+"""The curator's service, which answers questions about private rows within budgets. It needs the extra ``service``."""

@@ -130,7 +130,7 @@ async def describe(dataset: str, curator: CuratorDep, caller: CallerDep, turn: F
     summary="Your cap, its charges, and the remaining budget.",
 )
 async def budget(dataset: str, curator: CuratorDep, caller: CallerDep, turn: FreeLimiterDep) -> Response:
-    """Return exact amounts, as text."""
+    """Return the exact amounts of the budget as text."""
     return await turn.run_free(lambda: JSONResponse(curator.budget(caller, dataset)))
 
 
@@ -193,7 +193,7 @@ async def fits(
 
 async def _job(request: HttpRequest, job: str, jobs: JobsDep, caller: CallerDep) -> Job:
     turns: ConcurrencyLimits = request.app.state.free
-    async with turns.of(caller) as turn:  # released before a stream of events
+    async with turns.of(caller) as turn:  # the turn ends before a stream of events begins
         job_state = await turn.run_free(lambda: jobs.get(caller, job))
     if job_state is None:
         raise ProblemError(404, "unknown-job", "You have no job with this name", AGAIN, None)

@@ -85,7 +85,7 @@ class QuotaConfig(StrictModel):
 
 
 class TokenSubject(StrictModel):
-    """Caller for a subject of the identity provider."""
+    """Caller that corresponds to a subject of the identity provider."""
 
     name: str = Field(min_length=1, max_length=200)
     role: Role = "analyst"
@@ -104,11 +104,11 @@ class TokensConfig(StrictModel):
 class TimeoutsConfig(StrictModel):
     """Timeouts in seconds."""
 
-    connect: float | int = Field(default=10, gt=0, le=600)  # to connect to the database of a table
-    query: float | int = Field(default=600, gt=0, le=86_400)  # for one query there
-    lock: float | int = Field(default=10, gt=0, le=600)  # to wait for a lock there
-    ledger: float | int = Field(default=15, gt=0, le=600)  # for one query of a ledger in PostgreSQL
-    stop: float | int = Field(default=30, gt=0, le=3600)  # for questions in progress when the service stops
+    connect: float | int = Field(default=10, gt=0, le=600)  # timeout of connecting to the database of a table
+    query: float | int = Field(default=600, gt=0, le=86_400)  # timeout of a query in this database
+    lock: float | int = Field(default=10, gt=0, le=600)  # timeout of waiting for a lock in this database
+    ledger: float | int = Field(default=15, gt=0, le=600)  # timeout of a query of a ledger in PostgreSQL
+    stop: float | int = Field(default=30, gt=0, le=3600)  # timeout of questions in progress when the service stops
 
     @property
     def rows(self) -> TimeLimits:

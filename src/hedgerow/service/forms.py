@@ -77,7 +77,7 @@ class Priced(StrictModel):
 
 
 class Marginals(Priced):
-    """Noisy counts of rows in each bin, in total or by class; of a number, noisy sums of levels."""
+    """Noisy counts of rows in each bin, in total or by class; for a number, noisy sums of levels."""
 
     bins: BinsOfColumns
     by: Literal["rows", "classes", "levels"] = "rows"

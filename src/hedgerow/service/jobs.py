@@ -57,7 +57,7 @@ class Jobs:
     """Fair queue in front of a curator.
 
     Few fits of an analyst run at a time, including fits whose answers are not due yet. The start of a fit therefore
-    does not reveal the run time of the previous fit, and waiting fits of an analyst do not delay other analysts.
+    does not reveal the run time of the previous fit. Waiting fits of an analyst do not delay other analysts.
     """
 
     def __init__(self, curator: Curator) -> None:

@@ -25,7 +25,7 @@ class ProblemError(Exception):
     status: int  # HTTP status
     kind: str  # last part of the problem type
     title: str  # the same for all problems of a kind
-    detail: str  # what to do
+    detail: str  # the advice to the caller
     charged: bool | None = False  # whether the question was charged, now or earlier; None if unknown
     more: dict[str, Any] = field(default_factory=dict[str, Any])  # further entries
     retry_after: int | None = None  # seconds after which the same request may succeed

@@ -41,7 +41,7 @@ All permitted denominators divide a single number of 350 digits, apart from powe
 """
 _DIGITS = 22  # bytes of a count of 64 bits, with its sign and separators
 _HEAD = 2**14  # bytes of the card and the receipt of an answer
-_LARGEST_MODEL = 2**20  # bytes, in addition to the schema
+_LARGEST_MODEL = 2**20  # bytes of a model, in addition to the schema
 _OURS = ("epsilon", "delta", "schema", "budget", "random_state", "verbose")
 """Parameters that have entries in the form or that only the curator sets."""
 

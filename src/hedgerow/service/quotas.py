@@ -24,8 +24,8 @@ _COPIES = 3  # of an answer, at most: in the ledger's file, in the write-ahead l
 class Quota:
     """Limits of an analyst over all datasets and epochs."""
 
-    questions: int = 10_000  # charged questions, and so idempotency keys
-    stored_bytes: int = 1024 * MIB  # of stored answers with their receipts
+    questions: int = 10_000  # the maximum number of charged questions, and therefore of idempotency keys
+    stored_bytes: int = 1024 * MIB  # the maximum size of stored answers with their receipts
 
 
 @dataclass(frozen=True)

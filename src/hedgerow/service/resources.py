@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from hedgerow.errors import ArgumentError
 
-MOST_CONNECTIONS = 1000  # of all ports together
+MOST_CONNECTIONS = 1000  # connections of all ports together
 RESERVED = 512
 """File descriptors reserved for the ledger, engines, and connections that are closing."""
 _FEWEST_CONNECTIONS = 64

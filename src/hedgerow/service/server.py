@@ -42,7 +42,7 @@ from hedgerow.service.resources import allowed_connections
 from hedgerow.service.rows import FrameRows
 
 LOCAL = "127.0.0.1"
-_LAST_SECONDS = 5.0  # from the cancellation of database queries to the end of the process
+_LAST_SECONDS = 5.0  # seconds from the cancellation of database queries to the end of the process
 _SWITCH = 0.0005  # seconds that a computing thread may delay threads that return from the ledger's disk
 
 
@@ -266,7 +266,7 @@ def serve(
 
 
 def _later(seconds: float, call: Callable[[], object]) -> None:
-    """Call something later, if the process is still there: no thread that hangs keeps it from this."""
+    """Call a function after a delay, unless the process has ended; threads that hang do not prevent the call."""
     timer = threading.Timer(seconds, call)
     timer.daemon = True
     timer.start()
@@ -286,7 +286,7 @@ def _server(
             access_log=False,
             server_header=False,
             proxy_headers=behind_proxy,
-            forwarded_allow_ips="*",  # the port is the proxy's alone, which writes whom it asks for
+            forwarded_allow_ips="*",  # only the proxy can reach the port, and it sets the address of the client
             timeout_graceful_shutdown=ceil(seconds),
         )
     )

@@ -1,4 +1,4 @@
-"""Bearer tokens of an identity provider (OpenID Connect), in place of API keys."""
+"""Bearer tokens of an identity provider (OpenID Connect), as an alternative to API keys."""
 
 import math
 import threading

@@ -1,9 +1,9 @@
 """Exact counts of the rows of a box outside other boxes (PDR eq. 12), without inclusion-exclusion.
 
-A row lies outside a box if one of its bins is *forbidden* there. So a box to be avoided is a clause, the set of its
+A row lies outside a box if one of its bins is *forbidden* there. An excluded box is therefore a clause, the set of its
 forbidden bins. The rows with a bin in every clause are counted, which is weighted model counting with attributes as
-variables. Boxes and clauses are single Python integers: each attribute has a field with a bit for each bin, and a flag
-above them, so that a single addition shows which fields are empty.
+variables. Boxes and clauses are single Python integers. Each attribute has a field with a bit for each bin and a flag
+above these bits, so that a single addition shows which fields are empty.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -37,7 +37,7 @@ class BoxCounter:
         for other in map(self._pack, others):
             if not packed & ~other:
                 return 0
-            if self._used(packed & other) == self._flags:  # else they are disjoint
+            if self._used(packed & other) == self._flags:  # otherwise the boxes are disjoint
                 clauses.add(packed & ~other)
         return self._narrow(packed, self._flags, {clause: self._used(clause) for clause in smallest(clauses)})
 

@@ -25,7 +25,7 @@ from hedgerow.errors import ArgumentError
 
 @dataclass(frozen=True)
 class Region:
-    """Rows of a box that lie in no earlier box; a box has a mask for each attribute, in which bit i is bin i."""
+    """Rows of a box that lie in no earlier box. In a box, bit i of an attribute's mask stands for bin i."""
 
     box: BinMasks
     earlier: tuple[BinMasks, ...] = ()
@@ -69,8 +69,8 @@ _ONES = (1 << _WORD) - 1
 _FEW = 128  # up to this number a dictionary is faster
 _SEPARATE = 1 << 15  # from this number on, matching sets that need fewer words are processed separately
 _MOST = 1 << 18  # number that is processed at once
-_SAMPLE = 512  # number from which the next attribute is chosen
-_ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # multiplying by an odd number loses no bit
+_SAMPLE = 512  # number from which on the next attribute is chosen
+_ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)  # multiplication by an odd number loses no bit
 
 
 class Extension(NamedTuple):

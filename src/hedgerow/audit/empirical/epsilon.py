@@ -56,8 +56,8 @@ def empirical_epsilon(
 ) -> "EmpiricalEpsilon":
     """Run a learner repeatedly on two neighbouring tables, and return a lower bound on its privacy loss.
 
-    An event (a set of outcomes) is chosen on a quarter of the runs and counted on the remaining runs, so that no run
-    is used twice. If a learner is (ε, δ)-differentially private, every event has ``p ≤ e^ε·q + δ`` for its
+    An event (a set of outcomes) is chosen on a quarter of the runs and counted on the remaining runs. No run is
+    therefore used twice. If a learner is (ε, δ)-differentially private, every event has ``p ≤ e^ε·q + δ`` for its
     probabilities p and q under the two tables. Exact confidence intervals for p and q (Clopper and Pearson 1934)
     therefore refute every ε below ``ln((p_low − δ)/q_high)``, without assumptions about the learner. **A small bound
     proves nothing**: another pair of tables, another outcome or more runs may give a larger bound.
@@ -148,7 +148,7 @@ def measured(
     alarm: float,
     subject: AttackSubject | None = None,
 ) -> "EmpiricalEpsilon":
-    """Return the bound that the outcomes on two tables give; `alarm` is the false-alarm rate."""
+    """Return the bound that follows from the outcomes on two tables; `alarm` is the false-alarm rate."""
     cut = max(int(len(draws[0]) * _FIRST), 1)
     first, rest = reduced((draws[0][:cut], draws[1][:cut]), (draws[0][cut:], draws[1][cut:]))
     tested = len(rest[0])
@@ -185,8 +185,8 @@ class EmpiricalEpsilon(LossBound):
     learner : str
         The audited learner.
     epsilon, mu : float
-        Lower bounds: every smaller ε is refuted at `delta` and `confidence`, and every smaller μ of μ-Gaussian
-        differential privacy, by the same event. 0 if nothing is refuted.
+        Lower bounds. Every smaller ε is refuted at `delta` and `confidence`. The same event refutes every smaller μ of
+        μ-Gaussian differential privacy. 0 if nothing is refuted.
     delta, confidence : float
         δ, and the probability with which each of the two bounds holds.
     claim : float or None
@@ -213,7 +213,7 @@ class EmpiricalEpsilon(LossBound):
     curve: tuple[tuple[int, int, bool], ...]
 
     def power(self, factor: float, q: float | None = None) -> float:
-        """Return the power of as many runs against a true loss of `factor` > 1 times the claim.
+        """Return the power of the same number of runs against a true loss of `factor` > 1 times the claim.
 
         The event must reach the full loss; `q` is its probability on the table where it is less probable. Default: the
         `q` of randomised response.
@@ -328,7 +328,7 @@ def power(epsilon: float, claim: float, q: float, draws: int, delta: float, alar
     unlikely = np.unique(np.linspace(low, high, _LEVELS).astype(int))
     highs = np.where(unlikely < draws, beta.isf(alarm / 2, unlikely + 1, np.maximum(draws - unlikely, 1)), 1.0)
     fewest = np.array([_fewest(np.exp(claim) * chance + delta, draws, alarm) for chance in highs])
-    mass = np.diff(binom.cdf(unlikely, draws, q), prepend=0.0)  # counts between two levels count as the larger level
+    mass = np.diff(binom.cdf(unlikely, draws, q), prepend=0.0)  # counts between two levels are rounded up
     return float((mass * binom.sf(fewest - 1, draws, p)).sum())
 
 

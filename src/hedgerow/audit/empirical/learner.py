@@ -26,7 +26,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.progress import tracked
 
-_FACTORS = (1.1, 1.3, 2.0)  # multiples of the claim for which the power is printed
+_FACTORS = (1.1, 1.3, 2.0)  # the multiples of the claim for which the power is printed
 
 
 def check_settings(fit: Any, claim: Any, delta: float, confidence: float) -> None:
@@ -52,7 +52,7 @@ def output_of(fit: Any, X: Any, y: Any, seed: int | None = None) -> Any:
         return estimator.fit(X, y)
     estimator.set_params(**dict.fromkeys(unset_seeds(estimator), seed))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeededNoiseWarning)  # the model is not released
+        warnings.simplefilter("ignore", SeededNoiseWarning)  # the model itself is not released
         return estimator.fit(X, y)
 
 
@@ -78,7 +78,7 @@ class LossBound(AttackResult):
 
     @abstractmethod
     def power(self, factor: float) -> float:
-        """Return the power of as much evidence against a true loss of `factor` > 1 times the claim."""
+        """Return the power of the same amount of evidence against a true loss of `factor` > 1 times the claim."""
 
     @property
     @abstractmethod
@@ -269,7 +269,7 @@ def _vector(values: Any) -> list[float]:
     return np.nan_to_num(np.asarray(values, dtype=np.float64).ravel(), nan=0.0).tolist()
 
 
-Outcomes = Sequence[Hashable]  # of runs on one table
+Outcomes = Sequence[Hashable]  # outcomes of the runs on one table
 
 
 def reduced(first: Draws, rest: Draws) -> tuple[tuple[Outcomes, Outcomes], tuple[Outcomes, Outcomes]]:
@@ -322,11 +322,11 @@ def _scores(train: Floats, test: Floats, is_neighbour: Mask) -> tuple[Floats, Fl
 def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, _Table]]:
     """Return pairs of neighbouring tables, each of which is revealing for some learners.
 
-    The second table of a pair has one more row than the first. All rows lie at an end of the domain: in the first bin
-    of every attribute with the first class (or level of a number), or in the last bin with the last class. The names
-    are "one row" (an empty table, and one row), "a row in an empty bin", "a row in a full bin", "the first of its
-    class", "a duplicate of all", "a row far out" and "even classes" (equal numbers of rows of two classes in one bin,
-    and one more row).
+    The second table of a pair has one more row than the first. All rows lie at an end of the domain. A row at the low
+    end is in the first bin of every attribute and has the first class (or level of a number); a row at the high end has
+    the last bins and the last class. The names are "one row" (an empty table, and one row), "a row in an empty bin", "a
+    row in a full bin", "the first of its class", "a duplicate of all", "a row far out" and "even classes". The pair
+    "even classes" has equal numbers of rows of two classes in one bin, and one more row.
 
     Parameters
     ----------

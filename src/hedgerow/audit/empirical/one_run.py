@@ -38,11 +38,11 @@ def one_run_epsilon(
 
     Each canary is included with probability 1/2, independently; all other rows are always included. The canaries with
     the highest scores are guessed to be included, those with the lowest scores to be excluded, and the rest are not
-    guessed. If the learner is ε-differentially private for adding or removing a row, the number of correct guesses is
-    stochastically no larger than under randomised response, even if the guesses are dependent. Too many correct
-    guesses therefore refute ε. A single run has its price: n correct guesses of n refute at most about ``ln(n/3)`` at
-    95 % confidence, and the bound is usually smaller than the bound of `empirical_epsilon`. **A small bound proves
-    nothing.**
+    guessed. Assume that the learner is ε-differentially private for adding or removing a row. The number of correct
+    guesses is then stochastically no larger than under randomised response, even if the guesses are dependent. Too many
+    correct guesses therefore refute ε. A single run limits the bound: n correct guesses of n refute at most about
+    ``ln(n/3)`` at 95 % confidence. The bound is usually smaller than the bound of `empirical_epsilon`. **A small bound
+    proves nothing.**
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class OneRunEpsilon(LossBound):
     guesses, right : int
         Number of guesses that gives the largest bound on ε, and the number of these that are correct.
     tried : int
-        How many numbers of guesses were tried; they share the false-alarm rate.
+        The number of tried values of `guesses`, which share the false-alarm rate.
     """
 
     kind = "one-run"
@@ -193,7 +193,7 @@ class OneRunEpsilon(LossBound):
     runs = 1
 
     def power(self, factor: float) -> float:
-        """Return the power of as many guesses against a true loss of `factor` > 1 times the claim.
+        """Return the power of the same number of guesses against a true loss of `factor` > 1 times the claim.
 
         This assumes that the full loss shows on every guessed canary, as in randomised response; otherwise the
         probability is lower.

@@ -85,8 +85,9 @@ def reconstruction(
     TypeError, SchemaError, DomainError
         If the model is not supported, the schema lacks an attribute of the model, or data are outside the schema.
     ValueError
-        If there are no supports, if they are not whole numbers >= 0, or if they do not sum to the number of rows. If
-        the model stores exact leaf counts with the same sum as the data, but the data have different counts.
+        If there are no supports, if they are not a whole number >= 0 for each region, or if they do not sum to the
+        number of rows. If the model stores exact leaf counts with the same sum as the data, but the data have different
+        counts.
 
     References
     ----------

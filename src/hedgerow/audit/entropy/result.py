@@ -96,9 +96,9 @@ class Reconstruction:
 
     @property
     def uncertainty(self) -> float:
-        """Dist_G (eq. 2): `entropy_bits` as a share of the entropy without the model.
+        """Dist_G (eq. 2): `entropy_bits` divided by the entropy without the model.
 
-        1 means that nothing is disclosed, 0 that all rows are.
+        1 means that nothing is disclosed, and 0 that all rows are disclosed.
         """
         return self.entropy_bits / (self.n_rows * self.domain.bits)
 
@@ -109,12 +109,12 @@ class Reconstruction:
 
     @property
     def unplaced_uncertainty(self) -> float:
-        """`unplaced_bits` as a share of the entropy without the model."""
+        """`unplaced_bits` divided by the entropy without the model."""
         return self.unplaced_bits / (self.n_rows * self.domain.bits)
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """The entropy ratio of each region: a row's residual entropy as a share of its entropy without the model."""
+        """The entropy ratio of each region: a row's residual entropy divided by its entropy without the model."""
         return tuple(bits / self.domain.bits for bits in self.bits)
 
     @property

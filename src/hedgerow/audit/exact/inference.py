@@ -23,7 +23,7 @@ from hedgerow.learn.searches import SearchSpecification, draw_probabilities
 
 _MOST_PASSES = 1_000
 _MOST_LIKELIHOODS = 10_000_000
-_NEGLIGIBLE = 1e-40  # combinations less probable than this times e^(−weight) are left out
+_NEGLIGIBLE = 1e-40  # combinations with a probability below this number times e^(−weight) are omitted
 _LEAST_WEIGHT = 1e-5  # a smaller weight needs too many rows to condition a draw
 
 
@@ -40,7 +40,7 @@ def exact_inference(
     """Compute how often the best attacker guesses which of several candidates is in the table of a private fit.
 
     The attacker knows the learner, its parameters, the schema, **all other rows** and the probability of each
-    candidate, and sees the released model. The candidates decide which attack this is:
+    candidate, and sees the released model. The candidates determine the kind of attack:
 
     - candidates that differ in one attribute: attribute inference;
     - candidates that differ in the label or number: label inference;
@@ -69,13 +69,13 @@ def exact_inference(
     Raises
     ------
     ValueError, TypeError
-        As `exact_membership`, and if the probabilities do not sum to 1, or there are too many candidates.
+        The same errors as `exact_membership`, and ValueError if the probabilities do not sum to 1 or there are too many
+        candidates.
 
-    References
-    ----------
-    Salem et al., *SoK: Let the Privacy Games Begin!*, IEEE S&P 2023, for the game. Cherubin et al., *Closed-Form Bounds
-    for DP-SGD against Record-level Inference*, USENIX Security 2024; Chatzikokolakis et al., *Bayes Security: A Not So
-    Average Metric*, CSF 2023: Bayes security is the least of 1 less the advantage over all priors.
+    References ---------- Salem et al., *SoK: Let the Privacy Games Begin!*, IEEE S&P 2023, for the game. Cherubin et
+    al., *Closed-Form Bounds for DP-SGD against Record-level Inference*, USENIX Security 2024; Chatzikokolakis et al.,
+    *Bayes Security: A Not So Average Metric*, CSF 2023: Bayes security is the minimum over all priors of 1 minus the
+    advantage.
 
     Examples
     --------
@@ -192,8 +192,8 @@ class ExactInference(AttackResult):
     Attributes
     ----------
     losses, joint : ndarray of shape (n_combinations, n_candidates), (n_combinations,)
-        The combinations of the candidates' losses, from 0 to 1, that a model can have (0 or 1 for errors), and the
-        probability of each in a draw from the other rows alone.
+        The possible combinations of the candidates' losses, which are numbers from 0 to 1 (0 or 1 for errors). `joint`
+        has the probability of each combination in a draw from the other rows alone.
     prior : ndarray of shape (n_candidates + 1,)
         The probability of each candidate before the model is seen; the last entry is the probability of no candidate.
     success : float

@@ -1,16 +1,17 @@
 """Distribution of the outcomes of a draw that depend on one row: the value of its leaf, and noisy numbers of the leaf.
 
-A level is a class, or the counted interval of a number. Given all other rows, a row of level k changes the probability
-of a model by a factor that depends only on the value v of the leaf into which the row falls. This holds for every
-public table of losses:
+A level is a class, or the counted interval of a number. Let all other rows be fixed. A row of level k then changes the
+probability of a model by a factor that depends only on the value v of the row's leaf. This holds for every public table
+of losses:
 
     P(v | with the row) = P(v | without) · e^(-w·loss_k(v)) / Σ_u P(u | without) · e^(-w·loss_k(u))
 
-So the values are the only outcomes that a test needs (docs/attacks.md has the theorem). If counts or sums of the leaf
-are released too, a row adds whole numbers to them. With discrete Laplace noise, a number that is larger by t has t + 1
-likelihood ratios. A test needs only the product of these ratios, which has d + 1 values for a row that adds d in total.
+The values are therefore the only outcomes that a test needs (docs/attacks.md has the theorem). If counts or sums of the
+leaf are released too, a row adds whole numbers to them. With discrete Laplace noise, a number that is larger by t has t
++ 1 likelihood ratios. A test needs only the product of these ratios, which has d + 1 values for a row that adds d in
+total.
 
-A row with a weight counts as `steps` equal rows: its loss is the loss of all of them.
+A row with a weight counts as `steps` equal rows, and its loss is the sum of their losses.
 """
 
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ _NOTES: dict[View, str] = {
     "weighted": "A row that was sampled several times is counted several times; pass train=(X, y) to count it once.",
 }
 _COUNTS_MISSING = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
-_SHOWN = 5  # trees in the text
+_SHOWN = 5  # the maximum number of trees in the text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +41,7 @@ class MemberLeaves:
     counts : ndarray of int, shape (n_leaves, n_classes), optional
         The number of rows or units of each class in each leaf; None if unknown.
     pure : ndarray of bool, shape (n_leaves,), optional
-        Whether all rows of a leaf have the same class; None if unknown.
+        True for each leaf whose rows all have the same class; None if unknown.
     """
 
     nodes: Index
@@ -106,8 +106,8 @@ class EnsembleRisk:
     classes : tuple, optional
         The class labels, or the midpoints of the levels of a number.
     view : {"exact", "units", "drawn", "weighted"}
-        The counted objects: each row once; each unit once; the distinct rows of the bootstrap samples, which the
-        model stores; or these rows as often as they were sampled.
+        The counted objects. Each row ("exact") or each unit ("units") counts once. For counts that the model stores,
+        the distinct rows of the bootstrap samples count once ("drawn"), or as often as they were sampled ("weighted").
     threshold : int
         The smallest safe number of rows or units in a leaf, and of a class in it.
     schema : Schema, optional
@@ -119,7 +119,7 @@ class EnsembleRisk:
     cells : int, optional
         The number of combinations of leaves (one of each tree) that contain rows.
     alone : int, optional
-        The number of rows or units that are the only one in their combination: the trees together single them out.
+        The number of rows or units that are alone in their combination. The trees together single them out.
     unit : str, optional
         The unit column, if it differs from the schema's unit.
     contradicted : int, optional

@@ -151,7 +151,7 @@ class Clusters:
     def of(cls, schema: Schema | None, X: Any, column: str | None = None, rows: int = 1) -> Self:
         """Return the units of rows, by a column or by the unit of the schema.
 
-        Without the column, a unit may have `max_rows` rows of the schema's unit, or `rows` if that is more.
+        Without the column, a unit may have `max_rows` rows by the schema, or `rows` rows if that is more.
         """
         unit, numbers = None if schema is None else schema.unit, unit_numbers(schema, X, column)
         return cls(numbers, 1 if numbers is not None else max(rows, 1 if unit is None else unit.max_rows))

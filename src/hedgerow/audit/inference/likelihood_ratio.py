@@ -13,7 +13,7 @@ from hedgerow.boundary.arguments import check_share
 from hedgerow.boundary.arrays import Floats, Index, Mask
 
 _CLIP = 1e-6  # confidences are clipped to [_CLIP, 1 - _CLIP] before their logit
-_COMMON = 0.1  # share of a row's fits from which on a confidence is common
+_COMMON = 0.1  # the smallest share of a row's fits with a common confidence
 _FEWEST = 3  # smallest number of fits with a common confidence, and of logits on each side for a density
 _FLAT = 1e-9  # a smaller variance of logits is due to rounding
 
@@ -53,7 +53,7 @@ class OnlineLira:
 
 @dataclass(frozen=True)
 class OfflineLira:
-    """Score of a row: how unusually confident a model is, compared with shadow models without the row.
+    """Score of a row: rarity of the model's confidence, compared with shadow models without the row.
 
     The score is ``−ln P[a model without the row is at least as confident]``, from Student's t distribution of the
     logits. If all logits are equal, models are counted, with ties as half. It is the offline test of Carlini et al.
@@ -73,7 +73,7 @@ class OfflineLira:
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """Confidences in each row of the fits with the row, or of those without it, shape ``(n_splits, n_rows)``."""
+    """Confidences in each row of the fits with the row, or of the fits without it, ``(n_splits, n_rows)``."""
 
     codes: Index  # number of each distinct confidence in a row, the same on both sides
     counts: Index  # number of occurrences of each code on this side
@@ -160,10 +160,9 @@ _DIGITS = 9  # ratios are rounded, so that the order of sums does not matter
 class Rmia:
     """Share of rows for which the attacked model gives less evidence of membership than for this row.
 
-    The evidence is ``P[y | x, model] / P(x)``; P(x) is the mean confidence of shadow models, half of them with the row
-    and half without it. The row is compared with all rows of the table, whose membership the attacker does not know;
-    ties count half. This is the paper's score with γ = 1, as in its authors' code, which compares with rows of a
-    population instead.
+    The evidence is ``P[y | x, model] / P(x)``. P(x) is the mean confidence of shadow models, half of which contain the
+    row. The row is compared with all rows of the table, whose membership the attacker does not know; ties count half.
+    This is the paper's score with γ = 1, as in its authors' code, which compares with rows of a population instead.
 
     References
     ----------

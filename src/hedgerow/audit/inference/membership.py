@@ -73,10 +73,10 @@ def membership(
     Raises
     ------
     ValueError
-        If a parameter is out of range; lengths disagree; labels are missing, have one class, or are never predicted by
-        the target; there are too few rows to split; or fits would share a budget. Errors of `fit` are passed on.
+        If a parameter is out of range, lengths disagree, there are too few rows to split, or fits would share a budget.
+        If labels are missing, have only one class, or are never predicted by the target. Errors of `fit` are passed on.
     TypeError
-        If the target has no `fit` and `predict`, or the attack no `scores`.
+        If the target has no `fit` and `predict`, or the attack has no `scores`.
 
     References
     ----------
@@ -219,7 +219,7 @@ class Membership(AttackResult):
 
     def _measures(self) -> Iterator[AttackMeasure]:
         _, _, members, others = self.sizes
-        error = sqrt((members + others + 1) / (12 * members * others))  # of one split, for random guesses
+        error = sqrt((members + others + 1) / (12 * members * others))  # the variance of one split, for random guesses
         p_value = float(norm.sf((self.auc - 0.5) / error))
         yield AttackMeasure("auc", self.auc, *self.auc_confidence, CONFIDENCE, p_value=p_value)
         for rate in RATES:
@@ -266,7 +266,7 @@ class Membership(AttackResult):
 def curve(members: Floats, others: Floats) -> tuple[Floats, float]:
     """Return the true positive rates at `FPR` and the AUC, from the scores of members and non-members."""
     # Linear interpolation between thresholds corresponds to random decisions on equal scores. If several points have
-    # the same false positive rate, the highest counts.
+    # the same false positive rate, the highest point is used.
     truth = np.repeat([1, 0], [len(members), len(others)])
     scores = np.concatenate([members, others])
     fpr, tpr, _ = roc_curve(truth, scores, drop_intermediate=False)

@@ -119,9 +119,9 @@ class ShadowMembership(AttackResult):
     def tpr_interval(self, fpr: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Return a confidence interval of `tpr_at`, with the same errors.
 
-        This is the Clopper-Pearson interval for the effective number of independent decisions, which follows from the
-        variance over splits, including the choice of the threshold (Korn and Graubard, Survey Methodology 24(2), 1998).
-        The effective number lies between the numbers of splits and scores.
+        This is the Clopper-Pearson interval for the effective number of independent decisions (Korn and Graubard,
+        Survey Methodology 24(2), 1998). This number follows from the variance over splits, which includes the choice of
+        the threshold. The effective number lies between the numbers of splits and scores.
         """
         check_probability("confidence", confidence)
         share = self.tpr_at(fpr)
@@ -149,10 +149,10 @@ class ShadowMembership(AttackResult):
         """Return the exposure of each row, which does not depend on the attack.
 
         `confidence_in` and `confidence_out` are the mean confidences in the row's label of fits with and without the
-        row. `separation` is the share of splits in which the fit with the row is more confident, minus the share in
-        which it is less confident, from −1 to 1. For models that predict labels only, it is the true minus the false
-        positive rate of the guess that correctly classified rows are members. `p_value` is the p-value of the one-sided
-        sign test.
+        row. `separation` ranges from −1 to 1. It is the share of splits in which the fit with the row is more
+        confident, minus the share in which it is less confident. For models that predict labels only, it is the true
+        minus the false positive rate of the guess that correctly classified rows are members. `p_value` is the p-value
+        of the one-sided sign test.
         """
         inside, outside = self.shadows.inside, self.shadows.outside
         more, less = (inside > outside).sum(axis=0), (inside < outside).sum(axis=0)
@@ -248,7 +248,7 @@ def _jackknife(without: Floats) -> Floats:
     return (splits - 1) / splits * ((without - without.mean(axis=0)) ** 2).sum(axis=0)
 
 
-_FEWEST = 5  # splits; the jackknife leaves one out, and an attack on one of the other four learns from three
+_FEWEST = 5  # splits; the jackknife omits a split, and an attack on one of the other four splits learns from three
 _FEWEST_ROWS = 20
 
 
@@ -287,7 +287,7 @@ def lira(
     Raises
     ------
     ValueError, TypeError
-        As `membership`, and if there are fewer than 20 rows.
+        The same errors as `membership`, and ValueError if there are fewer than 20 rows.
 
     References
     ----------

@@ -52,7 +52,7 @@ class AttackTarget:
         if self.seeded and hasattr(estimator, "set_params"):
             estimator.set_params(**{name: int(rng.integers(2**31)) for name in unset_seeds(estimator)})
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SeededNoiseWarning)  # the model is not released
+            warnings.simplefilter("ignore", SeededNoiseWarning)  # the model itself is not released
             estimator.fit(self.rows.X(index), self.rows.y(index))
         return estimator
 
@@ -129,7 +129,7 @@ class Shadows:
 
     A confidence is the predicted probability of a row's true label. For models without probabilities it is 1 if the
     predicted label is correct, and 0 otherwise. For regressors it is ``1 / (1 + |error| / s)`` with the standard
-    deviation s of all rows; its logit ``−ln(|error| / s)`` orders rows by their error.
+    deviation s of all rows. Its logit, ``−ln(|error| / s)``, orders rows by their error.
 
     Attributes
     ----------

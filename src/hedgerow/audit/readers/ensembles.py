@@ -166,7 +166,7 @@ def leaf_order(tree: Any) -> list[int]:
 
 def _applied(ensemble: Any, X: Any) -> Index:
     if isinstance(ensemble, _WITH_APPLY):
-        nodes = ensemble.apply(X).astype(np.intp)  # for boosting, the third dimension are the classes
+        nodes = ensemble.apply(X).astype(np.intp)  # for boosting, the third dimension stands for the classes
         return nodes.reshape(len(nodes), -1)
     trees, array = members(ensemble), _single(X, getattr(ensemble, "feature_names_in_", None))
     subsets = _column_subsets(ensemble, len(trees))

@@ -47,18 +47,18 @@ class Paths:
     Attributes
     ----------
     paths : tuple of Path
-        The decision path to each leaf: literals, with a flag whether each must hold or fail. A row belongs to
-        the first path that it satisfies.
+        The decision path to each leaf: literals, each with a flag that is True if it must hold. A row belongs to the
+        first path that it satisfies.
     supports, counts : tuple of int, tuple of tuple of int, optional
         The number of rows in each leaf, and the number of each class (or level of a number), as stored in the model. An
         entry is None if the model does not store it; `supports` and `counts` are None if it stores no counts at all.
     classes : tuple, optional
         The class labels, or the midpoints of the levels.
     view : {"exact", "noisy", "weighted"}
-        Whether supports and counts are exact; noisy, so that they may be negative and need not sum to the number of
-        rows; or weighted, so that a row that was sampled twice counts twice.
+        The kind of supports and counts. Noisy counts may be negative and need not sum to the number of rows. In
+        weighted counts, a row that was sampled twice counts twice.
     exclusive : bool
-        Whether the paths are mutually exclusive, as in a tree, so that their order does not matter.
+        True if the paths are mutually exclusive, as in a tree, so that their order does not matter.
     predictions : tuple, optional
         The class or number that each leaf predicts. None if unknown.
     """
@@ -88,7 +88,7 @@ class Paths:
 
     @property
     def exact(self) -> bool:
-        """Whether supports and counts are exact numbers of rows."""
+        """True if supports and counts are exact numbers of rows."""
         return self.view == "exact"
 
     @property

@@ -56,7 +56,7 @@ _UNSHOWN = (np.random.RandomState, np.random.Generator)
 def stored_contents(model: Any, schema: Schema | None = None) -> tuple[Content, ...]:
     """Return the rows, statistics, values and texts that a model file or a fitted estimator stores. **Private**.
 
-    The file of a model can disclose more than its predictions: a nearest-neighbour model stores its training rows, a
+    The file of a model can disclose more than its predictions. A nearest-neighbour model stores its training rows, a
     PMML file may contain a table of rows for verification, and a scaler stores means.
 
     Parameters

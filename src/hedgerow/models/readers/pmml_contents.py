@@ -12,7 +12,7 @@ from hedgerow.schema import Schema
 from hedgerow.schema.numbers import as_number
 from hedgerow.text.values import plain_word, value_text
 
-_PLAIN_NAME = re.compile(r"[A-Za-z][\w .()+-]{0,80}")  # of a program, a version or a model
+_PLAIN_NAME = re.compile(r"[A-Za-z][\w .()+-]{0,80}")  # names of programs, versions and models
 _VERSION = re.compile(r"[0-9]+([.-][0-9A-Za-z]+){0,5}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9:.]{5,18}(Z|[-+][0-9:]{4,6})?)?")
 _NAMES = ("modelName", "algorithmName", "copyright", "modelVersion", "name", "version")

@@ -103,7 +103,7 @@ FORMS: Mapping[str, ElementForm] = {
         "classification",
         "regression",
         missingValueStrategy=("none", "lastPrediction", "nullPrediction", "defaultChild"),
-        missingValuePenalty=AMOUNT,  # of the confidence alone
+        missingValuePenalty=AMOUNT,  # affects only the confidence
         noTrueChildStrategy=("returnNullPrediction", "returnLastPrediction"),
         splitCharacteristic=("binarySplit", "multiSplit"),
     ),

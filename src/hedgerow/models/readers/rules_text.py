@@ -1,4 +1,4 @@
-"""Reader of rules as text: lines such as ``if age <= 40 and sex = f then yes (yes 12, no 3)``, the last ``else no``."""
+"""Reader of rules as text: lines such as ``if age <= 40 then yes (yes 12, no 3)``, ending with ``else no``."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from hedgerow.schema import Literal, Schema
 from hedgerow.text.messages import shown
 from hedgerow.text.values import LONGEST_TEXT, NUMBER
 
-_LONGEST_LINE = 20_000  # characters
+_LONGEST_LINE = 20_000  # the maximum number of characters of a line
 _TOKEN = re.compile(r'\s*(?:"([^"]*)"|(<=|>=|!=|<|>|=|\(|\)|,)|([^\s"<>=!(),#]+)|(#.*))')
 _WORDS = ("if", "and", "then", "else", "is", "not", "missing")
 _FORM = "expected a line such as: if age <= 40 and sex = f then yes (yes 12, no 3)"
@@ -31,7 +31,7 @@ _FORM = "expected a line such as: if age <= 40 and sex = f then yes (yes 12, no 
 
 @dataclass
 class _RuleLine:
-    """The tokens of a line: texts, each with a flag that is True if it is not quoted, so that it can be a keyword."""
+    """The tokens of a line: texts, each with a flag that is True if it is not quoted and can be a keyword."""
 
     number: int
     tokens: list[tuple[str, bool]]

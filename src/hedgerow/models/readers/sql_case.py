@@ -26,7 +26,7 @@ from hedgerow.text.values import spelled_number, value_text
 
 _HEAD = re.compile(r"/\* ([A-Za-z]+)(, columns of the declared types)?; [^\n]{0,2000}? \*/ ")
 _LARGEST = 2**20  # characters
-_MOST_CONSTANTS = 100  # of a condition
+_MOST_CONSTANTS = 100  # the maximum number of constants of a condition
 _OTHER = (
     "expected SQL that Model.to_sql wrote for a rule list or a tree, with the schema of that model. Other SQL and "
     "other schemas are not supported, nor are scorecards, whose SQL lacks the worth of a point; read their JSON files."
@@ -70,7 +70,7 @@ class _CaseReader:
         """Return the model; the caller checks that it is written as the same text."""
         case: Any = self._parsed(body)
         card = no_guarantee("SQL", is_ours=True)
-        if not body.startswith("CASE\n"):  # a single CASE for all leaves or rules begins so
+        if not body.startswith("CASE\n"):  # the beginning of a single CASE for all leaves or rules
             root = self._node(case)
             return Tree(self._refined(), root, card)
         rules = [Rule.of(self._literals(branch.this), self._leaf(branch.args["true"])) for branch in case.args["ifs"]]
@@ -83,7 +83,7 @@ class _CaseReader:
     def _parsed(self, text: str) -> exp.Expr:
         logger = logging.getLogger("sqlglot")
         level = logger.level
-        logger.setLevel(logging.CRITICAL)  # its warnings would quote the text
+        logger.setLevel(logging.CRITICAL)  # sqlglot's warnings would quote the text
         try:
             return parse_one(text, read=self.dialect.name)
         finally:

@@ -10,7 +10,7 @@ from hedgerow.text.date_formats import ISO, DateFormat
 from hedgerow.text.days import FIRST, LAST, Day, as_day
 from hedgerow.text.messages import shown
 
-_LONGEST = 100  # characters of a pattern
+_LONGEST = 100  # the maximum number of characters of a pattern
 _DAY = "%Y-%m-%d"
 _SHORT = {"%F": _DAY, "%T": "%H:%M:%S", "%R": "%H:%M", "%e": "%d", "%-d": "%d", "%-m": "%m", "%-H": "%H"}
 _UNICODE = {
@@ -57,7 +57,7 @@ def plain_limits(limits: Mapping[str, Any], form: str | None, above: str, below:
     """Return bounds in which dates of a format, and the dates of times, are written ``YYYY-MM-DD``.
 
     `above` and `below` are the keys of excluded bounds. If an excluded bound is a time, other times on the same day may
-    be allowed, so its day is inside the bounds unless the bound is midnight.
+    be allowed. Its day is therefore inside the bounds unless the bound is midnight.
     """
     plain = {key: _plain(value, form) for key, value in limits.items()}
     days: dict[str, Any] = {key: day for key, (day, _) in plain.items()}

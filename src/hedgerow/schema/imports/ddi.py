@@ -14,11 +14,11 @@ from hedgerow.schema.imports.draft import Draft, DraftColumn, Limits, limits_bet
 from hedgerow.text.values import LONGEST_TEXT
 
 ORIGIN = "DDI codebook"
-LARGEST_CODEBOOK = 2**25  # the most bytes of a codebook; a survey with thousands of variables needs about 10 MB
+LARGEST_CODEBOOK = 2**25  # the maximum size in bytes; a codebook with thousands of variables needs about 10 MB
 _DEEPEST, _MOST_VARIABLES = 100, 20_000
 _TEXTS = ("labl", "catValu")
 _RANGE = ("min", "minExclusive", "max", "maxExclusive")
-_MOST_CODES = 1_000  # the most values of a range of invalid values
+_MOST_CODES = 1_000  # the maximum number of values in a range of invalid values
 
 
 @dataclass

@@ -36,9 +36,9 @@ def import_schema(path: str | PathLike[str], *, label: str | None = None) -> Dra
     """Return a draft schema from an existing description of a table; no row of the table is read.
 
     Supported formats are REDCap data dictionaries (CSV), Frictionless Table Schemas and data packages, CSVW metadata,
-    JSON Schemas (JSON), DDI codebooks 2.x (XML), the types in the footer of a Parquet file, and the dictionaries of
-    SPSS, Stata and SAS files. `Draft.gaps` lists the information that is missing in the description. Check that bounds
-    and categories follow from the meaning of a column: some descriptions take them from the rows.
+    and JSON Schemas (JSON). DDI codebooks 2.x (XML), the types in the footer of a Parquet file, and the dictionaries of
+    SPSS, Stata and SAS files are supported, too. `Draft.gaps` lists the information that is missing in the description.
+    Check that bounds and categories follow from the meaning of a column: some descriptions take them from the rows.
 
     Parameters
     ----------

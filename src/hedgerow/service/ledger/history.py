@@ -19,7 +19,7 @@ from hedgerow.service.ledger.log import Log
 from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, REQUESTS
 
 Currency = Literal["epsilon", "rho"]
-MOST_POINTS = 200  # of a chart
+MOST_POINTS = 200  # the maximum number of points of a chart
 _CHARGES = ENTRY_INDEX.c.kind == "reserved"
 _STORED = sa.select(ENTRIES.c.sequence, ENTRIES.c.content, ENTRIES.c.hash).join_from(
     ENTRY_INDEX, ENTRIES, ENTRY_INDEX.c.sequence == ENTRIES.c.sequence
@@ -51,7 +51,7 @@ class ChargedRequest:
     epsilon: Fraction
     delta: Fraction
     rho: Fraction | None  # None if unknown
-    state: str = "reserved"  # then "answered" or "failed"
+    state: str = "reserved"  # afterwards "answered" or "failed"
 
     @classmethod
     def read(cls, data: dict[str, Any], state: str) -> ChargedRequest:

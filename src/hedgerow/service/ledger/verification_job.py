@@ -18,7 +18,7 @@ class VerificationState:
     is_running: bool = False
     is_interrupted: bool = False  # the database failed; the verification can be continued
     verdict: str = ""  # the result, when it is complete
-    is_broken: bool = False  # the result is that the ledger is broken
+    is_broken: bool = False  # whether the result is that the ledger is broken
 
     @property
     def text(self) -> str:

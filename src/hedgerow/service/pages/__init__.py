@@ -1,1 +1,1 @@
-"""Pages of the dashboard, made of the ledger and the keys alone: no row, and no engine, is within their reach."""
+"""Pages of the dashboard, made from the ledger and the keys alone. They cannot access rows or engines."""
