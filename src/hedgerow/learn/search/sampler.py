@@ -223,7 +223,7 @@ def conditioned(tally: Tally, plan: Draw, weight: Fraction, values: Mapping[int,
     counts = np.hstack([counts, np.zeros((len(counts), len(values)), dtype=np.int64)])
     rows = math.ceil(len(values) * (_SURE + weight) / weight)
     counts[list(values), range(target.n_levels, levels)] = rows
-    made_up = tuple(tuple(0 if one else steps for one in line) for line in free)
+    made_up = tuple(tuple(0 if is_free else steps for is_free in line) for line in free)
     loss = replace(plan.loss, table=plan.loss.table + made_up)
     space = replace(plan.space, candidates=replace(plan.space.candidates, schema=schema))
     return Tally(schema, bins, counts), replace(plan, space=space, row_loss=loss)
