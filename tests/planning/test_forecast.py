@@ -307,7 +307,7 @@ def test_the_data_are_json_and_the_same_numbers():
     ("arguments", "problem"),
     [
         ({"schema": "s.yaml"}, "schema must be a Schema"),
-        ({"schema": hr.Schema({"age": hr.Integer(0, 9)})}, "must have attributes and a label"),
+        ({"schema": hr.Schema({"age": hr.Integer(0, 9)})}, "attribute and a label"),
         ({"rows": 0}, "rows must be"),
         ({"rows": 1.5}, "rows must be"),
         ({"rows": 2**42}, "rows must be below 4,398,046,511,104"),

@@ -131,7 +131,7 @@ def test_a_label_is_one_of_the_columns():
     assert DRAFT.labelled("age").label == "age"
     with pytest.raises(DomainError, match="'born': a date cannot be the label"):
         Draft((DraftColumn(name="born", kind="date"),)).labelled("born")
-    with pytest.raises(DomainError, match=r"column 'aeg': .*found: age, sex, \"x: y\"[.] Did you mean 'age'"):
+    with pytest.raises(DomainError, match=r"column 'aeg': .*age, sex, \"x: y\"[.] Did you mean 'age'"):
         DRAFT.labelled("aeg")
 
 
