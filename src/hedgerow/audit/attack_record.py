@@ -24,7 +24,7 @@ RATES = (0.001, 0.01, 0.1)
 """False positive rates at which a record states the true positive rate, if there are enough rows to measure it."""
 MARK = "PRIVATE"  # part of the name of every file that contains functions of the rows
 _MOST_MEASURES = 100
-_SHARES = ("auc", "tpr", "advantage", "label_advantage", "success", "baseline")  # from 0 to 1
+_SHARES = ("auc", "tpr", "advantage", "label_advantage", "success", "baseline")  # measures from 0 to 1
 
 
 @dataclass(frozen=True)

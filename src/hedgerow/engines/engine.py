@@ -61,7 +61,7 @@ _UNREADABLE = Fault("Ibis does not support the type of a column of this table; c
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of `open_table`; an engine uses those that it supports."""
+    """Options of `open_table`; an engine uses the options that it supports."""
 
     memory: str  # memory limit, such as 4GB
     master: str | None  # the Spark master
@@ -80,7 +80,7 @@ class Engine:
     # The setting that controls backslashes in constants, and the value that Ibis assumes. With another value, names and
     # categories of an untrusted schema could end their quotes and inject SQL.
     setting: ClassVar[tuple[str, str] | None] = None
-    faults: ClassVar[Mapping[Fault, tuple[str, ...]]] = {}  # by parts of the names of its exceptions
+    faults: ClassVar[Mapping[Fault, tuple[str, ...]]] = {}  # the faults, each with parts of the names of its exceptions
     loggers: ClassVar[tuple[str, ...]] = ()  # families of loggers whose records quote values
     group: ClassVar[str] = r"\1"  # the first group of a regular expression, in a replacement
     joins_constants: ClassVar[bool] = True  # whether many constants are joined as a table instead of compared in turn

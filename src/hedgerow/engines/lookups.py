@@ -10,11 +10,11 @@ from hedgerow.engines.engine import Expression, literal_text
 from hedgerow.engines.packages import ibis, ops
 from hedgerow.engines.sources import engine_of
 
-FEW = 32  # the most constants that are compared in turn, in linear time; more are joined, in constant time per row
+FEW = 32  # up to this number, constants are compared in turn, in linear time; more are joined, in constant time per row
 
 LookupCodes = Mapping[Any, int]  # the code of each constant; all are text, or whole numbers, or float64, or booleans
 
-_WIDTH = 6  # of a code as text
+_WIDTH = 6  # the width of a code as text
 
 
 class Lookups:

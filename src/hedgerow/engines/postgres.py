@@ -137,7 +137,7 @@ _FAULTS: Mapping[str, engine.Fault] = {
     "57": engine.NO_CONNECTION,  # the server shuts down or starts
     "57014": engine.STOPPED,
     "58": _NO_DISK,
-    "HV00N": engine.NO_CONNECTION,  # to the server of a foreign table
+    "HV00N": engine.NO_CONNECTION,  # no connection to the server of a foreign table
     "XX": _NO_DISK,  # broken pages or indexes
 }
 _convert_to = engine.engine_function("convert_to", "string", "string", "binary")

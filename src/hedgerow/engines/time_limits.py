@@ -76,7 +76,7 @@ def limited(seconds: float, stop: Callable[[], object]) -> Generator[list[bool]]
     try:
         yield stopped
     finally:
-        with _lock:  # nothing is stopped once the block has ended
+        with _lock:  # no query is stopped after the block has ended
             _running.pop(call, None)
 
 

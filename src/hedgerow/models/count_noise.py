@@ -77,8 +77,9 @@ class CountNoise:
         """Return a w that the noise on a sum of `number` counts exceeds with at most this probability.
 
         This is the two-sided Chernoff bound, which also holds for very small probabilities. Noise X with variance v has
-        ``E exp(λX) = 1/(1 − 2v·sinh²(λ/2))``. The same expression bounds the expectation for discrete Gaussian noise,
-        and for sums of noise with total variance v and weights of at most 1, because ``sinh(aλ/2) ≤ a·sinh(λ/2)``.
+        ``E exp(λX) = 1/(1 − 2v·sinh²(λ/2))``. The same expression bounds the expectation for discrete Gaussian noise.
+        It also bounds it for sums of noise with total variance v and weights of at most 1, because ``sinh(aλ/2) ≤
+        a·sinh(λ/2)``.
         """
         if self.is_exact or not number:
             return 0.0

@@ -101,7 +101,7 @@ def _guarantee_line(headline: str) -> str:
 
 
 def is_amount(text: str) -> bool:
-    """Return whether text is an amount as exports write it: at most six digits, too short to encode a row."""
+    """Return whether text is an amount as exports write it; its at most six digits are too short to encode a row."""
     return bool(_AMOUNT.fullmatch(text)) and text == amount_text(Fraction(text))
 
 

@@ -71,7 +71,7 @@ class RowDecisions:
 
     classes: list[Value]  # the predicted class of each row
     reasons: dict[str, Any]  # the number of the leaf, or the totals
-    probabilities: Floats  # of the classes, shape (n_rows, n_classes)
+    probabilities: Floats  # class probabilities, shape (n_rows, n_classes)
     explained: Callable[[], dict[str, Any]]  # returns the reasons as text, with the released values behind them
 
 

@@ -171,7 +171,7 @@ def _drawn_by(families: tuple[str, ...]) -> frozenset[str]:
     return frozenset(drawn("normal") & drawn("bold"))
 
 
-MOST_ATTRIBUTES = 12  # the most attributes that a plot shows
+MOST_ATTRIBUTES = 12  # the maximum number of attributes in a plot
 _LONGEST = 40  # characters of a name
 _BAND, _NO_ROWS = 0.25, "0.85"  # the opacity of intervals, and the shade of bins with too few rows
 

@@ -40,7 +40,7 @@ _CELL_TYPES: Mapping[CellType, str] = {CellType.TRUTH: "boolean", CellType.NUMBE
 # the same code, so each code has the number of the characteristic; its name would be read as a reason.
 WITHIN_NOISE, TOO_FEW_ROWS = "(within the noise, {})", "(too few rows, {})"
 EXTENDER = "hedgerow"  # the extender of the Extension elements with ε and δ
-NOISE = {"extender": EXTENDER, "name": "noise", "value": "unstated"}  # for a noisy model without a guarantee
+NOISE = {"extender": EXTENDER, "name": "noise", "value": "unstated"}  # of noisy models without a guarantee
 _SUM, _TOTAL = "sum of points", "total points"  # the target of a scorecard, and its output, which other outputs use
 
 

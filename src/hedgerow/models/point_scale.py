@@ -9,7 +9,7 @@ from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import describe_argument
 from hedgerow.text.values import Value
 
-_LARGEST_UNIT = 1_000_000  # of any scorecard
+_LARGEST_UNIT = 1_000_000  # the largest unit of any scorecard
 _LARGEST_PDO, _LARGEST_SCORE, _LARGEST_ODDS = 10_000, 100_000, 1e9
 _LARGEST_ROUNDING = 1e9  # in points; totals are not larger
 

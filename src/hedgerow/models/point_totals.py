@@ -117,7 +117,7 @@ class PointTotals(ABC):
     parts: tuple[AttributePoints, ...]
     unit: float  # the value of a point: log-odds, or an amount of the predicted number
     error: float | None  # the standard error of the value of a total, due to the noise of the release
-    scale: PointScale | None = None  # for two classes: the scale of the points, if they are not log-odds of the second
+    scale: PointScale | None = None  # for two classes, the scale of the points, unless they are log-odds
 
     @abstractmethod
     def check(self) -> None:

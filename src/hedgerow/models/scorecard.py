@@ -279,9 +279,9 @@ class Scorecard(Model):
         """Return a record for each bin: attribute, bin and points (for more than two classes, points for each class).
 
         Neighbouring intervals with the same points share a record. If the noise on points is known, ``low`` and
-        ``high`` are the ends of their 95 % noise interval; they are None for bins with too few rows. If rows by bin
-        were released, ``rows`` is the noisy number of rows, which may be negative.
-        ``pandas.DataFrame(model.get_points())`` converts the records to a frame.
+        ``high`` are the ends of the 95 % noise interval. They are None for bins with too few rows. If rows by bin were
+        released, ``rows`` is the noisy number of rows, which may be negative. ``pandas.DataFrame(model.get_points())``
+        converts the records to a frame.
         """
         return [self._totals.record(place, run) for place, bins in enumerate(self._totals.bins) for run in bins]
 
@@ -437,9 +437,9 @@ class Scorecard(Model):
         """Return reason codes: the attributes by which each row loses the most points, shape ``(n_rows, 4)``.
 
         The loss of an attribute is the difference between its points and the points of its best bin; ties are in the
-        order of `parts`. Of the four attributes with the largest losses, those are returned whose loss exceeds the
-        noise: 1.96 standard errors of the difference, if `AttributePoints.errors` are known. Bins with too few rows are
-        never a reason. Unused places are None. For `X` and errors see `predict`.
+        order of `parts`. Up to four attributes with the largest losses are returned, if their losses exceed the noise:
+        1.96 standard errors of the difference, if `AttributePoints.errors` are known. Bins with too few rows are never
+        a reason. Unused places are None. For `X` and errors see `predict`.
 
         Parameters
         ----------

@@ -67,7 +67,7 @@ def draw_form(totals: PointTotals, captions: Sequence[str], ax: Axes | None) -> 
 class _Form:
     """A form that is drawn from top to bottom.
 
-    Places are in inches; vertical places are before scaling. Places within an attribute are given for a form with
+    Positions are in inches; vertical positions are before scaling. Positions within an attribute are for a form with
     one column of attributes, and `_x` moves them into the column of the attribute.
     """
 
@@ -277,7 +277,7 @@ class _Form:
 
 
 def _wrapped(text: str, width: int, most: int) -> list[str]:
-    """Return text in at most `most` lines, broken between words and after _ or -, with the rest cut off."""
+    """Return text in at most `most` lines, broken between words and after _ or -; longer text is truncated."""
     wrapper = TextWrapper(width)
     wrapper.wordsep_re = _BREAKS
     lines = wrapper.wrap(shortened(text, 200))

@@ -235,7 +235,7 @@ class Tree(LeafModel):
         """Draw the tree with true branches to the left, and return the axes.
 
         At most 12 leaves are drawn. Subtrees that may have no rows are folded into one box each, and then the deepest
-        subtrees, beginning with those with the fewest released rows. The colour of a leaf shows its class; for
+        subtrees, beginning with the subtrees with the fewest released rows. The colour of a leaf shows its class; for
         numbers, darker leaves predict lower values.
         """
         outline = self._outline(MOST_BOXES - 1)

@@ -25,10 +25,10 @@ from hedgerow.text.language import pgettext
 
 _SIZE = 8.0  # the size of text, in points
 _LINE = 1.35 * _SIZE / 72  # height of a line
-_PAD = 0.07  # between a box and its text
+_PAD = 0.07  # the space between a box and its text
 _BAR = 0.07  # height of the shares in a leaf
-_APART = 0.1  # between neighbouring boxes
-_GAP = 0.42  # between levels, for the words "yes" and "no"
+_APART = 0.1  # the space between neighbouring boxes
+_GAP = 0.42  # the space between levels, for the words "yes" and "no"
 _LARGEST = 60.0  # pictures of more than 2^16 pixels cannot be written
 
 

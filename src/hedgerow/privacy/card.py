@@ -99,7 +99,7 @@ class PrivacyCard:
         object.__setattr__(self, "notes", facts(self.notes, "note", "notes"))
         if type(self.reserve) is Charge:
             object.__setattr__(self, "reserve", Reserve(**vars(self.reserve)))
-        _sums = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises if they do not add up
+        _sums = self.epsilon, self.delta, self.rho, unit_of(self.planned)  # raises an error if they do not add up
         if not self.charges and not self.no_guarantee:
             raise ArgumentError("A card without charges needs a reason in `no_guarantee`, got none.")
 
@@ -130,7 +130,7 @@ class PrivacyCard:
 
     @property
     def no_guarantee_reason(self) -> str | None:
-        """The reasons why there is no guarantee, in words; None if there is one."""
+        """The reasons why there is no guarantee, in words; None if there is a guarantee."""
         return wording.of_reasons(self.no_guarantee)
 
     @property

@@ -84,7 +84,7 @@ class Charge:
     def _fits_mechanism(self) -> bool:
         """Whether ε is the loss of the mechanism times the rows of a unit times the steps of a weight."""
         loss = None if self.mechanism is None else row_loss(self.mechanism)
-        if loss is None or not self.epsilon:  # nothing was charged: a release without a guarantee
+        if loss is None or not self.epsilon:  # a release without a guarantee may have been charged nothing
             return True
         steps = self.epsilon / (loss * rows_of(self.unit)) if loss else Fraction(0)
         return steps.denominator == 1 and 1 <= steps <= MOST_STEPS

@@ -30,7 +30,7 @@ _EXPONENTS = -np.geomspace(2**-10, 700, 53)  # terms below e⁻⁴⁰ vanish whe
 _SUMS = np.concatenate(
     [np.geomspace(2**-10, 2**30, 39), np.geomspace(0.7, 1.5, 14), 1 + 2.0 ** -np.arange(4, 53, 8), [1 - 2.0**-30]]
 )
-_LARGEST_WEIGHT = 2**40  # with larger weights a single error decides, and log-weights could overflow
+_LARGEST_WEIGHT = 2**40  # with larger weights, a single error would decide and log-weights could overflow
 
 
 class Choose(Protocol):

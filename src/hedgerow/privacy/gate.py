@@ -100,7 +100,7 @@ def spend(
 
     Any error from the first charge until the result is returned has a note with the total that stays charged. `build`
     therefore does all work on the released values: it returns the object for the caller, and issues its warnings. Small
-    probabilities may underflow to 0 in `build` without an error, whatever the caller has set with `np.seterr`.
+    probabilities may underflow to 0 in `build` without an error, regardless of the caller's `np.seterr`.
     """
     before = budget.spent_here
     try:

@@ -36,9 +36,9 @@ _UP, _DOWN = (
 _ROOT_BELOW = Decimal("1.25331413731550025120788264240552262650349337030496915831496178")  # of π/2
 _ROOT_ABOVE = Decimal("1.25331413731550025120788264240552262650349337030496915831496179")
 _HALF, _TWO = Decimal("0.5"), Decimal(2)
-_SERIES = 6  # below this the Mills ratio is computed by a series, from here on by a continued fraction
-_TERMS = 200  # of the continued fraction: its bounds are within 1e-50 of each other from 6 on
-_LEAST_TERM = Decimal("1e-70")  # of the series
+_SERIES = 6  # the Mills ratio is computed by a series below this number, and otherwise by a continued fraction
+_TERMS = 200  # terms of the continued fraction, whose bounds are within 1e-50 of each other from 6 on
+_LEAST_TERM = Decimal("1e-70")  # the smallest term of the series
 _FAR, _FAR_TAIL = 200, Decimal("1e-8600")  # beyond 200 a tail of the normal distribution is below e^-20000
 
 

@@ -9,7 +9,7 @@ from hedgerow.boundary.arrays import Integers, Whole
 from hedgerow.errors import TooManyRowsError
 
 RESOLUTION = 2**20  # steps of impurity per row: public, a power of two, the same for every table
-SENSITIVITY = 2 * RESOLUTION  # the most by which an added row raises a score, in steps; it never lowers a score
+SENSITIVITY = 2 * RESOLUTION  # the largest increase of a score by an added row, in steps; no score decreases
 MOST_ROWS = 2**43  # from this number of rows on, impurities in steps may not fit into 64 bits
 _LARGEST_INT64_TOTAL = 3_037_000_499  # the largest n with n² < 2⁶³
 

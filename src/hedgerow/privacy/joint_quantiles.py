@@ -112,8 +112,8 @@ def _weight(epsilon: Fraction, quantiles: int, parts: int, positions: int) -> Fr
     = k + 8 + 8 ln k``.
 
     The log-probability of a tuple is the sum of the log-weights of its m choices minus the sum of their log-sums. The
-    computed log-sum after a choice is a term of the log-weight of that choice and, except for its own rounding, the
-    log-sum of the next choice. The ``m - 1`` inner log-sums therefore cancel up to their own errors. The remaining
+    computed log-sum after a choice is a term of the log-weight of that choice. Except for its own rounding, it is also
+    the log-sum of the next choice. The ``m - 1`` inner log-sums therefore cancel up to their own errors. The remaining
     errors are these, the errors of the m additions, and the error of the first log-sum, in which the errors of all
     levels add up: ``(m - 1)(2u(S + L) + uK) + m*u(S + L) + (m - 1)(3u(S + L) + uK) + u(S + L)``, at most ``m*u(6(S + L)
     + 2K)``. The slack in this bound covers products of errors and exponentials below the normal range. For two tables

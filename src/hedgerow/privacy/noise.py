@@ -293,7 +293,7 @@ class DiscreteLaplace:
 
     epsilon: Fraction
     sensitivity: int = 1
-    each: int | None = None  # the most by which a row changes a count; None means `sensitivity`
+    each: int | None = None  # the largest change of a count by a row; None means `sensitivity`
     delta = Fraction(0)
 
     @property
@@ -378,7 +378,7 @@ class GaussianCounts:
     number: int  # the number of this answer, from 1
     changes: int  # the number of counts that a row changes by 1; for other changes, the sum of the squared changes
     parts: Fraction = Fraction(1)  # the number of the `answers` equal parts of `information` that this answer uses
-    rows: int = 1  # the most rows of a unit of privacy
+    rows: int = 1  # the maximum number of rows of a unit of privacy
     adds_up_rho: bool = False  # whether the budget, and therefore the series, adds up ρ
 
     @property

@@ -45,7 +45,7 @@ class SharedHistograms:
 
     epsilon: Fraction
     sizes: tuple[int, ...]  # the number of bins of each attribute
-    sensitivity: int = 1  # the most by which a row changes the gauges of all classes together
+    sensitivity: int = 1  # the largest change of the gauges of all classes together by a row
     delta = Fraction(0)
     rho = None
 

@@ -50,7 +50,7 @@ def of_fact(fact: FactLike) -> str:
 
 
 def of_reasons(reasons: Iterable[FactLike]) -> str | None:
-    """Return the reasons for which there is no guarantee, or None if there is a guarantee."""
+    """Return the reasons why there is no guarantee, or None if there is a guarantee."""
     return enumerated(reason.words for reason in reasons) or None
 
 
@@ -422,7 +422,7 @@ _GAPS = {
 
 
 def unproven(mechanism: str) -> str:
-    """Return why the published guarantee of a mechanism of SSRL is not proven."""
+    """Return the reason why the published guarantee of an SSRL mechanism is not proven."""
     text = _(_GAPS[mechanism])
     if mechanism != "smooth-cauchy":
         return text
@@ -575,7 +575,7 @@ def _per_curator(fact: FactLike) -> str:
 
 
 def timing(seconds: float | None) -> str:
-    """Return when the answers of a service are sent: a number of seconds after the charge, or at once."""
+    """Return the time at which a service sends its answers: a number of seconds after the charge, or immediately."""
     if seconds is None:
         return _(
             "open: answers are sent as soon as they are ready; the run time depends on the rows and has no noise added"

@@ -19,8 +19,8 @@ LARGEST_APPETITE = 2**16  # the maximum number of bytes of a risk appetite file
 class Threshold(NamedTuple):
     """The meaning of a threshold, and its bounds."""
 
-    title: str  # in a few words, for sheets
-    meaning: str  # in a sentence, for the file
+    title: str  # a few words, for sheets
+    meaning: str  # a sentence, for the file
     low: float
     high: float
     is_whole: bool = False

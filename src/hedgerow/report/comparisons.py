@@ -48,7 +48,7 @@ def alarm_share(check: str) -> float:
 
 
 def holm(p_values: Sequence[float], alarm: float) -> list[bool]:
-    """Return which hypotheses are rejected by Holm's method, with a probability of a false rejection of `alarm`."""
+    """Return which hypotheses Holm's method rejects, with a false-rejection probability of at most `alarm`."""
     order, n = np.argsort(p_values, kind="stable"), len(p_values)
     rejected = np.zeros(n, dtype=bool)
     rejected[order] = np.cumprod(np.array(p_values)[order] <= alarm / np.arange(n, 0, -1)).astype(bool)
@@ -79,10 +79,10 @@ class Gain:
     """The mean loss of a constant less the mean loss of a model on the same rows, with an interval.
 
     The interval is Student's t interval for paired differences, by units if a unit has several rows. The lower end
-    includes one more row with the worst difference, and the upper end one more row with the best difference, since rare
-    and costly errors may be missing among the rows. If a unit has several rows, an end includes one more unit instead,
-    with as many such rows as the largest unit. For independent rows that are right or wrong, this is McNemar's test
-    with Edwards' correction. `p_worse` is the p-value of the one-sided test of whether the model is worse.
+    includes one more row with the worst difference, and the upper end one more row with the best difference. Rare and
+    costly errors may be missing among the rows. If a unit has several rows, an end includes one more unit instead, with
+    as many such rows as the largest unit. For independent rows that are right or wrong, this is McNemar's test with
+    Edwards' correction. `p_worse` is the p-value of the one-sided test of whether the model is worse.
     """
 
     value: float
@@ -202,7 +202,7 @@ class Performance:
     role: Role
     rows: str  # the rows in words
     overall: Part
-    groups: tuple[tuple[str, tuple[Part, ...]], ...]  # for each column, its groups in descending order of loss
+    groups: tuple[tuple[str, tuple[Part, ...]], ...]  # the groups of each column in descending order of loss
     limits: tuple[float, ...]  # the largest permitted deficit of a group in each loss
     constants: int = 1  # the number of constant predictions from which the best was chosen on these rows
 
@@ -250,8 +250,8 @@ def gain_check(rule: str, sentence: str, measured: Performance, place: int, scal
     """Return the check of whether the model is significantly better than a constant, in the loss at a place.
 
     A better result on the training rows supports no conclusion, so the check is then not run. Differential privacy does
-    not change this. In a quarter of the fits with ε = 0.3 on labels that are pure noise, trees were significantly
-    better than the most common class on their own training rows.
+    not change this. With ε = 0.3 and labels that are pure noise, a quarter of the fitted trees were significantly
+    better than the most common class on their training rows.
     """
     gain, is_held_out = measured.overall.gains[place], measured.role == "held_out"
     is_better = gain.verdict == "better"

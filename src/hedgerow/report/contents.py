@@ -54,7 +54,7 @@ class SheetLine:
     confidence: float = 0.95
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the line as JSON-ready data."""
         interval = interval_dict(self.interval, self.confidence)
         return {"id": self.key, "name": self.name, "value": self.value, "interval": interval, "text": self.text}
 
@@ -142,7 +142,7 @@ class Grid:
         return tuple(place for place in places if all(_is_number(row[place]) for row in self.rows))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the table as JSON-ready data."""
         columns = [
             {"id": column.key, "name": column.name, "type": "text" if column.is_text else "value"}
             for column in self.columns
@@ -196,7 +196,7 @@ class Section:
         return wide or any(len(grid.rows) > grid.shown > 0 for grid in self.grids) or len(self.shown) == _MOST_GRIDS
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON-ready data."""
+        """Return the section as JSON-ready data."""
         return {
             "id": self.key,
             "question": self.question,
@@ -242,7 +242,7 @@ class Sheet:
 
     @property
     def status(self) -> Status:
-        """The most severe status of usable checks; "not_run" counts for essential checks, or if nothing else is known.
+        """The most severe status of usable checks; "not_run" counts for essential checks, or without another status.
 
         A public sheet that does not decide has not examined the model, and never passes.
         """

@@ -216,7 +216,7 @@ def registry_record(report: Report) -> dict[str, Any]:
 
 
 def registry_yaml(report: Report) -> str:
-    """Return the record as the text of a YAML file; raises as `registry_record` does."""
+    """Return the record as the text of a YAML file, with the errors of `registry_record`."""
     return mapping_text("record.yaml", registry_record(report))
 
 

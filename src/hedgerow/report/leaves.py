@@ -294,7 +294,7 @@ def _pure_level(risk: LeafRisk) -> str:
 
 
 def _known(subject: Subject, risk: LeafRisk) -> str:
-    """Return what such a leaf discloses about anyone who is known to fall into it."""
+    """Return a sentence on the disclosure by such a leaf about anyone known to fall into it."""
     if risk.release is not None and subject.number is None:
         return _("If so, anyone known to fall into such a leaf has their class disclosed.")
     if risk.release is not None:
@@ -362,7 +362,7 @@ def why_cell(whys: dict[str, str]) -> Cell:
 
 
 def _whys(subject: Subject, risk: LeafRisk | None, leaves: int) -> list[Cell]:
-    """Return why each leaf is listed, as codes and in words."""
+    """Return the reasons why each leaf is listed, as codes and in words."""
     if risk is None:
         return [why_cell({})] * leaves
     empty, small, has_classes = set(risk.empty), set(risk.small), subject.number is None
@@ -419,7 +419,7 @@ def fewer_units(rows: str) -> str:
 
 
 def rows_of_persons(subject: Subject) -> str:
-    """Return a sentence on the rows of one person by the form, if no column identifies persons."""
+    """Return a sentence on the rows per person that the form states, if no column identifies persons."""
     most = subject.form.rows_per_unit or 1
     if subject.person_unit is not None or most == 1:
         return ""

@@ -88,7 +88,7 @@ def airlock_record(report: Report, *, private: bool = False) -> dict[str, Any]:
 
 
 def record_json(report: Report, *, private: bool = False) -> str:
-    """Return the record of a sheet as JSON text; raises as `airlock_record` does."""
+    """Return the record of a sheet as JSON text, with the errors of `airlock_record`."""
     return json_text(airlock_record(report, private=private))
 
 

@@ -59,11 +59,11 @@ class Sheets:
     board: Sheet | None
 
     def to_html(self, *, private: bool = False) -> str:
-        """Return the public sheet, or the board's, as a self-contained page; raises as `sheet` does."""
+        """Return the public sheet or the board's sheet as a self-contained page, with the errors of `sheet`."""
         return page(self.sheet(private=private))
 
     def to_json(self, *, private: bool = False) -> str:
-        """Return the public sheet, or the board's, as JSON; raises as `sheet` does."""
+        """Return the public sheet or the board's sheet as JSON, with the errors of `sheet`."""
         return json_text(self.sheet(private=private).to_dict())
 
     @property
@@ -233,7 +233,7 @@ class Report(Sheets):
 
     @property
     def files(self) -> tuple[FileDigest, ...]:
-        """The digests of the files that were given."""
+        """The digests of the given files."""
         return self.subject.files
 
     def __repr__(self) -> str:

@@ -192,7 +192,7 @@ class Statement:
         return json_text(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the statement as JSON-ready data; the decision of people is null."""
+        """Return the statement as JSON-ready data; the decision, which people make, is null."""
         return {
             "format": FORMAT,
             "version": VERSION,

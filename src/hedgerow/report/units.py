@@ -78,7 +78,7 @@ def group_bound(subject: Subject) -> PersonBound | None:
 
 
 def person_epsilon(subject: Subject, releases: Releases) -> Fraction | None:
-    """Return the ε of all releases on record for all rows of one person; None if nothing states their number.
+    """Return the ε of all recorded releases for all rows of one person; None without a stated number of rows.
 
     Each release has a guarantee for a person, regardless of its unit of privacy, and these guarantees add up.
     """
@@ -230,11 +230,11 @@ def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]
     """Yield columns that look like identifiers of persons, and the largest number of rows of a value. **Private**.
 
     Only columns outside the schema are examined, and only if the rows lack the column of persons that form or schema
-    name. A column is yielded if it has the name of an identifier of persons, or if its values repeat as identifiers do
-    and their rows agree in an attribute. Identifiers repeat as in `schema.contributions.repeats`: there are at least 20
-    different texts or 200 whole numbers, and at least one value for 20 rows. At least half of the values repeat, and
-    none repeats more than 10 times the mean. Dates, real numbers, ages, years and measurements are not taken for
-    identifiers.
+    name. A column is yielded if it has the name of an identifier of persons. It is also yielded if its values repeat as
+    identifiers do and their rows agree in an attribute. Identifiers repeat as in `schema.contributions.repeats`: there
+    are at least 20 different texts or 200 whole numbers, and at least one value for 20 rows. At least half of the
+    values repeat, and none repeats more than 10 times the mean. Dates, real numbers, ages, years and measurements are
+    not taken for identifiers.
     """
     table = Table.of(X)
     if subject.schema is None or table.names is None or subject.person_unit in table.names:

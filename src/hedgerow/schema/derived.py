@@ -70,7 +70,7 @@ class _Number(Derivation):
         missing = column.is_missing
         invalid = ~missing & ~self.read_as.reads(column)
         empty = missing | invalid
-        if empty.all():  # then its type may have no numbers
+        if empty.all():  # the type of an empty column may have no numbers
             return np.zeros(len(column)), missing, invalid
         readable = replace(column, missing=empty)
         outside = self.read_as.codes(readable) == OUTSIDE

@@ -61,7 +61,7 @@ class TableFit:
     n_rows: int  # the number of rows in the table
     columns: tuple[ColumnFit, ...]  # the attributes, followed by the label, the unit and the weight
     unused: tuple[str, ...]  # columns that the schema does not use
-    problems: tuple[str, ...]  # reasons why learners do not accept the schema, whatever the rows
+    problems: tuple[str, ...]  # reasons why learners do not accept the schema, regardless of the rows
     # Columns that may identify persons although the schema declares no unit: by their names or, for unused columns in
     # memory, by the way in which their values repeat
     persons: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ def default_cuts(low: float, high: float, *, whole: bool, version: int = SCHEMA_
     `high`. If `low` is one of these round numbers, it is a cut point, and its bin contains ``x = low`` alone. Bounds
     are read as their shortest decimals and all arithmetic is exact, so that the grid is the same on all machines.
     Schema files omit the grid, which is part of their format. In version 1 of the format, cut points near zero started
-    at a thousandth of the bound, whatever the signs.
+    at a thousandth of the bound, regardless of the signs.
 
     Parameters
     ----------

@@ -166,7 +166,7 @@ _LARGEST = 10**300  # every smaller whole number can be converted to float64
 
 
 def name_problem(name: object) -> str | None:
-    """Return why an object cannot be the name of a column, or None."""
+    """Return the reason why an object cannot be the name of a column, or None."""
     if not isinstance(name, str) or not name:
         return f"a name must be non-empty text, got {shown(name)}."
     return _text_problem(name)

@@ -266,7 +266,7 @@ class WholeNumber(Numeric):
         edge, last = self.edges[start], value_text(self.edges[stop])
         first = value_text(self.scalar(edge + (start > 0)))
         is_open = self.outside == "clip" and stop - start < self.n_known
-        if is_open and start == 0 and not first == last == "0":  # a count has nothing below 0
+        if is_open and start == 0 and not first == last == "0":  # a count cannot be below 0
             return _("up to {high}", high=last)
         if is_open and stop == self.n_known:
             return _("{low} and more", low=first)

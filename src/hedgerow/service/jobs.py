@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 Evaluate = Callable[[], Answer | EvaluatedQuestion]
 JobState = Literal["queued", "running", "pending", "answered", "refused", "failed", "cancelled"]
 MOST_RUNNING = 4  # concurrent fits of all analysts
-MOST_RUNNING_OF_ONE = 1  # concurrent fits of an analyst, including those that are not due yet
+MOST_RUNNING_OF_ONE = 1  # concurrent fits of an analyst, including fits that are not due yet
 MOST_WAITING = 32  # waiting questions of all analysts; above this, each analyst may have a single question
 MOST_OF_ONE = 8  # waiting or running questions of an analyst
 _MOST_KEPT = 1000  # jobs that ended without an answer
@@ -65,8 +65,8 @@ class Jobs:
         self._workers = ThreadPoolExecutor(MOST_RUNNING, thread_name_prefix="hedgerow-jobs")
         self._free = MOST_RUNNING  # workers
         self._lock = threading.Lock()
-        self._jobs = OrderedDict[tuple[str, str], Job]()  # by analyst and name; answered jobs are in the ledger
-        self._queues = defaultdict[str, deque[tuple[Job, Evaluate]]](deque)  # by analyst
+        self._jobs = OrderedDict[tuple[str, str], Job]()  # jobs by analyst and name; answered jobs are in the ledger
+        self._queues = defaultdict[str, deque[tuple[Job, Evaluate]]](deque)  # waiting questions by analyst
         self._turns, self._turn = Counter[str](), 0  # number of the last turn of each analyst
         self._running = set[Job]()  # including jobs that are not due yet
         self._due = dict[Job, tuple[threading.Timer, EvaluatedQuestion]]()

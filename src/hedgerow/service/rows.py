@@ -31,7 +31,7 @@ DEFAULT_LIMITS = TimeLimits()
 class FrameRows:
     """Rows in memory. `opened` and `tally` must be used only after the charge of a question."""
 
-    frame: Any  # with the attributes of the schema as columns
+    frame: Any  # the rows, with the attributes of the schema as columns
     labels: Any
     target: OracleFrame  # rows and labels for an oracle; its checks of questions read no row
 
@@ -79,7 +79,7 @@ class TableRows:
     label: Target
     schema: Schema  # public schema, with the unit of privacy
     target: OracleTable  # public facts about the table; its connection is closed
-    limits: TimeLimits  # of the database
+    limits: TimeLimits  # the time limits of the database
 
     @classmethod
     def of(cls, address: str, schema: Schema, limits: TimeLimits = DEFAULT_LIMITS) -> Self:

@@ -232,7 +232,7 @@ def serve(
     After that, database queries are cancelled, and the process ends. At any time, each question is either charged or
     not, and a charged question has a stored answer or is pending.
     """
-    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can hold the text of an exception
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # its records can contain the text of an exception
     sys.setswitchinterval(_SWITCH)
     public, private = _bound(address.host, address.port), _bound(own_address.host, own_address.port)
     connections = ServedConnections(allowed_connections())

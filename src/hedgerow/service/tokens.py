@@ -56,7 +56,7 @@ class Tokens:
     audience: str  # required in a token
     keys: str  # public keys of the issuer (JWKS): an ``https://`` URL or the path of a file
     claim: str  # the claim with the subject
-    callers: Mapping[str, Caller]  # by subject; other subjects are rejected, and roles in tokens are ignored
+    callers: Mapping[str, Caller]  # callers by subject; other subjects are rejected, and roles in tokens are ignored
 
     def __post_init__(self) -> None:
         if urlsplit(self.keys).scheme not in ("https", ""):

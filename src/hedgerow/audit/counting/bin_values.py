@@ -100,7 +100,7 @@ def values_of_bins(attribute: Attribute, step: float | None = None) -> tuple[Seq
 
 
 def _grids(attribute: Numeric, step: Fraction) -> Iterator[NumberGrid]:
-    """Yield the numbers of each interval on the grid of the step, without those that mean "missing"."""
+    """Yield the numbers of each interval on the grid of the step, without the numbers that mean "missing"."""
     low = _as_written(attribute.low)
     missing = _missing_places(attribute, low, step)
     first = 0

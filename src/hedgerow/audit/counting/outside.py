@@ -3,7 +3,7 @@
 A row lies outside a box if one of its bins is *forbidden* there. An excluded box is therefore a clause, the set of its
 forbidden bins. The rows with a bin in every clause are counted, which is weighted model counting with attributes as
 variables. Boxes and clauses are single Python integers. Each attribute has a field with a bit for each bin and a flag
-above these bits, so that a single addition shows which fields are empty.
+above these bits. A single addition therefore shows which fields are empty.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -273,7 +273,7 @@ Outcomes = Sequence[Hashable]  # outcomes of the runs on one table
 
 
 def reduced(first: Draws, rest: Draws) -> tuple[tuple[Outcomes, Outcomes], tuple[Outcomes, Outcomes]]:
-    """Return outcomes reduced to finitely many values, for both tables: the first draws, and the rest."""
+    """Return outcomes reduced to finitely many values, for both tables: the first and the remaining draws."""
     # The reduction is learned from the first draws alone. Texts stay unchanged. Numbers fall into bins with about equal
     # numbers of draws; vectors are first replaced by the score of a random forest that separates the tables.
     chosen_on, counted_on = [*first[0], *first[1]], [*rest[0], *rest[1]]
@@ -283,7 +283,7 @@ def reduced(first: Draws, rest: Draws) -> tuple[tuple[Outcomes, Outcomes], tuple
 
 
 def _discrete(first: list[RunOutcome], rest: list[RunOutcome], cut: int) -> tuple[list[Hashable], list[Hashable]]:
-    """Return outcomes as text if any of the first is text, else as bins; texts among the rest stay unchanged."""
+    """Return outcomes as text if any first draw is text, else as bins; texts among later draws stay unchanged."""
     if any(isinstance(outcome, str) for outcome in first):
         return list(map(str, first)), list(map(str, rest))
     first_bins, rest_bins = _binned(first, [outcome for outcome in rest if not isinstance(outcome, str)], cut)
@@ -323,10 +323,10 @@ def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, 
     """Return pairs of neighbouring tables, each of which is revealing for some learners.
 
     The second table of a pair has one more row than the first. All rows lie at an end of the domain. A row at the low
-    end is in the first bin of every attribute and has the first class (or level of a number); a row at the high end has
-    the last bins and the last class. The names are "one row" (an empty table, and one row), "a row in an empty bin", "a
-    row in a full bin", "the first of its class", "a duplicate of all", "a row far out" and "even classes". The pair
-    "even classes" has equal numbers of rows of two classes in one bin, and one more row.
+    end is in the first bin of every attribute and has the first class, or level of a number. A row at the high end is
+    in the last bins and has the last class or level. The names are "one row" (an empty table, and one row), "a row in
+    an empty bin", "a row in a full bin", "the first of its class", "a duplicate of all", "a row far out" and "even
+    classes". The pair "even classes" has equal numbers of rows of two classes in one bin, and one more row.
 
     Parameters
     ----------

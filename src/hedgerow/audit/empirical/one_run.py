@@ -37,12 +37,12 @@ def one_run_epsilon(
     """Run a learner once on randomly included rows, and return a lower bound on its privacy loss.
 
     Each canary is included with probability 1/2, independently; all other rows are always included. The canaries with
-    the highest scores are guessed to be included, those with the lowest scores to be excluded, and the rest are not
-    guessed. Assume that the learner is ε-differentially private for adding or removing a row. The number of correct
-    guesses is then stochastically no larger than under randomised response, even if the guesses are dependent. Too many
-    correct guesses therefore refute ε. A single run limits the bound: n correct guesses of n refute at most about
-    ``ln(n/3)`` at 95 % confidence. The bound is usually smaller than the bound of `empirical_epsilon`. **A small bound
-    proves nothing.**
+    the highest scores are guessed to be included, the canaries with the lowest scores to be excluded, and no guess is
+    made about the others. Assume that the learner is ε-differentially private for adding or removing a row. The number
+    of correct guesses is then stochastically no larger than under randomised response, even if the guesses are
+    dependent. Too many correct guesses therefore refute ε. A single run limits the bound: n correct guesses of n refute
+    at most about ``ln(n/3)`` at 95 % confidence. The bound is usually smaller than the bound of `empirical_epsilon`.
+    **A small bound proves nothing.**
 
     Parameters
     ----------

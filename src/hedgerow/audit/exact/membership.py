@@ -257,8 +257,8 @@ class ExactMembership(AttackResult):
         Mean accuracy and loss on the table's rows of a model drawn from them. NaN without rows; the accuracy of a
         regressor is NaN.
     first_options, mean_uses : Series
-        The exact probability that each rule or test comes first ("none" stands for a model without rules or tests), and
-        the mean number of its uses in a drawn model before simplification. Both are in descending order.
+        The exact probability that each rule or test comes first, and the mean number of its uses in a drawn model
+        before simplification. Both are in descending order; "none" stands for a model without rules or tests.
     order : str or None
         A digest of the table's rows in their order, with which reports match groups to rows.
     is_errors : bool

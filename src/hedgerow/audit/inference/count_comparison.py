@@ -65,7 +65,7 @@ class CountComparison:
     ----------
     is_mismatch : bool
         True if the rows are not the training rows. The actual training rows are reported as a mismatch with a
-        probability of at most `FALSE_ALARM` over the noise; this never happens if the counts are exact.
+        probability of at most `FALSE_ALARM` over the noise. If the counts are exact, this never happens.
     obstacle : str
         The code of the reason why the counts could not be compared; empty if they were.
     hidden : int
@@ -192,7 +192,7 @@ class _Counts:
         - the sum of absolute differences, by its exact distribution. It detects small differences in many leaves. For
           sums of several noise terms, the sum of the terms' absolute values is no smaller;
         - the largest difference of a leaf, by the exact quantile or Chernoff's bound, and a union bound;
-        - the difference of the total, by the same. It detects missing and repeated rows.
+        - the difference of the total, by the same quantile or bound. It detects missing and repeated rows.
 
         If some numbers had less noise than assumed, all quantiles are larger than necessary, which is safe.
         """

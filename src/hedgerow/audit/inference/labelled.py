@@ -1,4 +1,4 @@
-"""Rows with their labels, from which audits take subsets. Private: nothing here is released."""
+"""Rows with their labels, from which audits take subsets. **Private**: this module releases no data."""
 
 from collections import Counter
 from collections.abc import Mapping

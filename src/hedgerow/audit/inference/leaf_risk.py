@@ -228,8 +228,8 @@ class LeafRisk:
     leaves, rows : tuple of str, tuple of int or None
         The conditions of the leaves, and the number of rows or units in each; None if the model does not store it.
     counts : tuple of (tuple of int or None), optional
-        The number of rows of each class in each leaf. An entry is None if the class counts of the leaf are not stored;
-        the field is None if the model stores no class counts at all.
+        The number of rows of each class in each leaf. An entry is None if the class counts of the leaf are not stored.
+        The field is None if the model stores no class counts at all.
     classes : tuple, optional
         The class labels, or the midpoints of the levels of a number.
     view : {"units", "exact", "noisy", "weighted"}

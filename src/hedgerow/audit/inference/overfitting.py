@@ -191,8 +191,8 @@ class Overfit:
 
         Random partitions have the same number of training units and, unless `as_released_code`, the same number in each
         class. The class of a unit is the most frequent class of its rows. All rows of a unit stay together. The test
-        draws 999 partitions with a fixed seed. If a model does not depend on the choice of training units among these
-        units, its p-value is at most 0.05 with probability at most 5 %.
+        draws 999 partitions with a fixed seed. If a model does not depend on which units are training units, its
+        p-value is at most 0.05 with probability at most 5 %.
         """
         return float(1 + (self._permuted >= self.vulnerability - _ROUNDING).sum()) / (1 + _DRAWS)
 
@@ -362,8 +362,8 @@ def overfit(
     ----------
     model : RuleList, Tree, fitted estimator, or function
         The assignment of rows to leaves. It is a model with ``apply(X)`` (hedgerow's models, scikit-learn's trees), a
-        fitted hedgerow estimator, or a function that returns the leaf of each row of a table. For scikit-learn's
-        ensembles of trees, the predicted class with its probability to one tenth takes the place of the leaf.
+        fitted hedgerow estimator, or a function that returns each row's leaf. For scikit-learn's ensembles of trees,
+        the predicted class with its probability to one tenth takes the place of the leaf.
     train, test : tuple of (X, y)
         The training rows, and held-out rows of the same kind.
     schema : Schema, optional

@@ -278,7 +278,7 @@ def lira(
     target, X, y, random_state, n_jobs, verbose
         As in `membership`. The attack uses the target's `predict_proba`, or its `predict` if it has no probabilities.
     attack : {"online", "offline", "rmia", "rmia-offline"} or ShadowAttack, default="online"
-        "online" (`OnlineLira`) uses shadow models with and without the row, "offline" (`OfflineLira`) only models
+        "online" (`OnlineLira`) uses shadow models with and without the row; "offline" (`OfflineLira`) uses only models
         without it. "rmia" and "rmia-offline" (`Rmia`, `OfflineRmia`) compare the row with other rows.
     repeats : int, default=32
         The number of splits, each with two fits; at least 5. A row that every split separates has the p-value

@@ -260,7 +260,7 @@ class RowDistribution:
 
     @classmethod
     def of(cls, known: Mapping[Any, Any], domains: Sequence[Values]) -> Self:
-        """Return the product of distributions of attributes and tuples of attributes; the rest is uniform."""
+        """Return the product of distributions of attributes and tuples of attributes; other attributes are uniform."""
         places = {values.name: place for place, values in enumerate(domains)}
         factors: list[ListedFactor] = []
         for key, values in known.items():

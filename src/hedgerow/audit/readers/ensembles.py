@@ -77,8 +77,8 @@ def trees_of(forest: Any, schema: Schema, features: Features | None = None) -> t
     """Return the trees of a forest, bagging or boosting, each with its features.
 
     The trees are copies with the classes of the forest instead of class numbers. They store whether the forest weights
-    its classes, and whether they were fitted on copies of rows, as in ``AdaBoostRegressor`` and in a bagging with
-    metadata routing.
+    its classes, and whether they were fitted on copies of rows. Copies occur in ``AdaBoostRegressor`` and in a bagging
+    with metadata routing.
 
     Parameters
     ----------

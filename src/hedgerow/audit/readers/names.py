@@ -81,7 +81,7 @@ def _ends(name: str) -> list[str]:
 
 
 def _ambiguity(name: str, schema: Schema) -> str | None:
-    """Return why the name of a column that was computed from an attribute is ambiguous; None if it is not."""
+    """Return the reason why the name of a column computed from an attribute is ambiguous, or None."""
     if name in schema:
         return f"was computed from {quoted_text(name)} by an unknown step"
     attribute, _, rest = name.rpartition("_")
@@ -136,6 +136,6 @@ def _dummy_names(literal: Literal, attribute: Attribute) -> set[str]:
 
 
 def _spellings(text: str) -> list[str]:
-    """Return the spellings of a value in column names, without those that can be numbers of bins."""
+    """Return the spellings of a value in column names, without spellings that can be numbers of bins."""
     spelled = [text, f"{text}.0"] if fullmatch("-[1-9][0-9]*", text) else [text]
     return [x for x in spelled if not _is_bin(x) and x != _INFREQUENT]

@@ -258,7 +258,7 @@ def _corels(model: Any, schema: Schema, features: Features | None) -> Paths:
         tuple(step for i in rule["antecedents"] if i for step in columns.is_one(abs(i) - 1, holds=i > 0))
         for rule in rule_list.rules
     )
-    # CORELS 1.1.29 predicts false if there is only a default rule, whatever the rule predicts.
+    # CORELS 1.1.29 predicts false if there is only a default rule, regardless of the rule's prediction.
     return Paths(paths, predictions=predictions if len(predictions) > 1 else None)
 
 

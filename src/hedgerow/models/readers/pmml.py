@@ -295,7 +295,7 @@ class _Growth:
 
     refined: TestedSchema
     reader: _Pmml
-    counts: Mapping[Element, Mapping[str, int]]  # of the leaves, by class
+    counts: Mapping[Element, Mapping[str, int]]  # rows of the leaves by class
     tested: dict[str, Element] = field(default_factory=dict[str, Element])  # the tested fields that can be reached
     visits: list[Element] = field(default_factory=list[Element])  # the nodes, once for each copy in the tree
 
@@ -313,7 +313,7 @@ class _Growth:
         return self._choice(node, children, children) if children else self._leaf(node)
 
     def _choice(self, node: Element, children: Sequence[Element], left: Sequence[Element]) -> BinChoice | Leaf:
-        """Return the subtree for rows that satisfy none of the children before those in `left`."""
+        """Return the subtree for rows that satisfy none of the children before the children in `left`."""
         if not left:
             return self._leaf(node) if self.reader.strategy[1] == "returnLastPrediction" else self._nothing(node)
         if predicate_of(left[0]).tag == "True":

@@ -121,7 +121,7 @@ def _unlisted(field: Element, schema: Schema, target: str | None) -> int:
 
 
 def _counts(model: Element, counts: Mapping[Element, Mapping[str, int]]) -> Iterator[Content]:
-    """Yield numbers of rows that are neither read as counts of leaves nor sums of such counts."""
+    """Yield numbers of rows that are neither read as counts of leaves nor are sums of such counts."""
     parts = [x for x in model.walk() if x.tag in ("Node", "ScoreDistribution", "RuleSet", "SimpleRule")]
     counted = [part for part in parts if any(name in part.given for name in _UNREAD)]
     unread = [part for part in counted if not _is_counted(part, counts)]

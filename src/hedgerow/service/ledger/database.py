@@ -195,7 +195,7 @@ def _has_tables(connection: Connection, *, create: bool, read_only: bool) -> boo
     is_there, is_indexed = inspector.has_table(ENTRIES.name), inspector.has_table(ENTRY_INDEX.name)
     if not read_only and (is_there or create):
         METADATA.create_all(connection)  # missing tables only
-        if is_there and not is_indexed:  # in the same transaction: an empty index would contradict the entries
+        if is_there and not is_indexed:  # in the same transaction, since an empty index would contradict the entries
             if connection.dialect.name == "postgresql":
                 connection.execute(_LOCKED)
             fill_index(connection, connection.execute(sa.select(HEAD.c.sequence)).scalar_one())

@@ -32,7 +32,7 @@ class Declared:
 
     name: str  # the dataset
     epoch: int  # number, from 1
-    time: str  # of the declaration (ISO 8601, UTC)
+    time: str  # time of the declaration (ISO 8601, UTC)
     reason: str  # why these rows have this cap
     oversubscribed: bool  # whether the analysts' caps may add up to more than the dataset's
     sequence: int  # the entry that declares it
@@ -43,11 +43,11 @@ class ChargedRequest:
     """Charged request."""
 
     request: str  # id in the ledger
-    time: str  # of the charge (ISO 8601, UTC)
+    time: str  # time of the charge (ISO 8601, UTC)
     dataset: str
     analyst: str
     query: Fact  # the release
-    epoch: int  # of the dataset
+    epoch: int  # epoch of the dataset
     epsilon: Fraction
     delta: Fraction
     rho: Fraction | None  # None if unknown

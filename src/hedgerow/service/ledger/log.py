@@ -125,7 +125,7 @@ class Log:
         head = head or head_beside(url)
         self._head = None if head is None else HeadFile(head)
         self._mark = None if mark is None else HeadFile(mark)
-        self._last = LogMark(0, FIRST)  # of the transaction that writes
+        self._last = LogMark(0, FIRST)  # the last entry of the writing transaction
         problem = ""
         try:
             self.database = Database(url, read_only=read_only, create=new_ledger or accept_rollback, limits=limits)

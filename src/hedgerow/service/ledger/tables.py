@@ -9,7 +9,7 @@ waiting `APPROVALS`, and `RETRIES` (attempts to evaluate a request) are independ
 import sqlalchemy as sa
 from sqlalchemy import event
 
-VERSION = 2  # of these tables; ledgers of other versions are not opened
+VERSION = 2  # version of these tables; ledgers of other versions are not opened
 METADATA = sa.MetaData()
 
 ENTRIES = sa.Table(
@@ -90,12 +90,12 @@ RETRIES = sa.Table(
     sa.Column("request", sa.String(36), primary_key=True),
     sa.Column("attempts", sa.Integer, nullable=False),  # that were started
 )
-SIZES = sa.Table(  # for quotas
+SIZES = sa.Table(  # sizes of answers, for quotas
     "sizes",
     METADATA,
     sa.Column("request", sa.String(36), primary_key=True),
     sa.Column("analyst", sa.String(200), nullable=False),
-    sa.Column("bytes", sa.BigInteger, nullable=False),  # of the answer, or its maximum size while it is unfinished
+    sa.Column("bytes", sa.BigInteger, nullable=False),  # the answer's size, or its maximum size while it is unfinished
     sa.Column("is_unfinished", sa.Boolean, nullable=False),  # neither answered nor failed
     sa.Index("sizes_of_analyst", "analyst", "bytes"),
     sa.Index("sizes_unfinished", "is_unfinished", "bytes"),
