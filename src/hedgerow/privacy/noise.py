@@ -92,7 +92,7 @@ class NoiseSource(Protocol):
         """The reason why releases with this source lack a guarantee, as text or a fact; None if they have it."""
 
     def prepare(self, mechanism: Any) -> Callable[[Any], Any]:
-        """Return a function that runs `mechanism` on the true answer. It may raise an error before the charge."""
+        """Before the charge, return a function that runs `mechanism` on the true answer, or raise an error."""
         ...
 
 

@@ -28,16 +28,14 @@ def default_cuts(low: float, high: float, *, whole: bool, version: int = SCHEMA_
     ``low <= cut < high``.
 
     1. *Equal widths.* The step is 1, 2, 2.5 or 5 times a power of ten, and a whole number for whole numbers. It is the
-      smallest such step for which `low` and `high` are at most 20 steps apart. Each multiple of the step is a cut
-      point. Such
-       cut points are easy to read, ``age <= 45`` and not ``age <= 44.375``, and the step is at most twice as wide as
-       necessary.
+       smallest such step for which `low` and `high` are at most 20 steps apart. Each multiple of the step is a cut
+       point. Such cut points are easy to read, ``age <= 45`` and not ``age <= 44.375``. The step is at most twice as
+       wide as necessary.
     2. *Decades near zero.* Counts and amounts are often concentrated near zero, far below wide bounds. Therefore 1, 2,
        5, 10, 20, 50, … are cut points between zero and the first step, on both sides. For whole numbers they start at
        1. For real numbers they also start at 1 if the domain has both signs. Otherwise they start at 1 or, if this is
-         smaller, at a hundredth of the bound with the larger absolute value. If there are more than 20 of them, only
-         powers of ten are used, or every second power, or
-       every third power, and so on.
+       smaller, at a hundredth of the bound with the larger absolute value. If there are more than 20 of them, only
+       powers of ten are used, or every second power, or every third power, and so on.
 
     A grid has at least 1 and at most 40 cut points. If the domain contains zero, zero is a cut point unless it is
     `high`. If `low` is one of these round numbers, it is a cut point, and its bin contains ``x = low`` alone. Bounds

@@ -7,8 +7,8 @@ of losses:
     P(v | with the row) = P(v | without) · e^(-w·loss_k(v)) / Σ_u P(u | without) · e^(-w·loss_k(u))
 
 The values are therefore the only outcomes that a test needs (docs/attacks.md has the theorem). If counts or sums of the
-leaf are released too, a row adds whole numbers to them. With discrete Laplace noise, a number that is larger by t has t
-+ 1 likelihood ratios. A test needs only the product of these ratios, which has d + 1 values for a row that adds d in
+leaf are released too, a row adds whole numbers to them. With discrete Laplace noise, a number that is larger by t has
+t + 1 likelihood ratios. A test needs only the product of these ratios, which has d + 1 values for a row that adds d in
 total.
 
 A row with a weight counts as `steps` equal rows, and its loss is the sum of their losses.
