@@ -1,4 +1,4 @@
-"""Released values of leaves, and everything that follows from them.
+"""Released values of leaves, and all results that follow from them.
 
 Texts, plots, exports, caveats, audits and reports use a `LeafRelease`. Questions that the released kind of numbers
 cannot answer raise one error, which is defined here.

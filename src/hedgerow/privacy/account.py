@@ -162,7 +162,7 @@ class Account:
 
     @property
     def _remaining_sum(self) -> Fraction | None:
-        """ε left by addition of ε; None without such a cap."""
+        """The remaining ε by addition of ε; None without such a cap."""
         if self.epsilon is None or (self.accounting == "zcdp" and self.rho is not None):
             return None
         # With zCDP accounting, addition of ε is an alternative only as long as no charge has a δ.
@@ -177,7 +177,7 @@ class Account:
 
     @property
     def remaining_delta(self) -> Fraction:
-        """The largest δ that can be charged. Accounting in ρ does not use δ up, so it is then the cap."""
+        """The largest δ that can be charged; the cap on δ under accounting in ρ, which does not consume δ."""
         return self.delta if self.accounting == "zcdp" else self.delta - self.spent_delta
 
     @property
@@ -222,8 +222,8 @@ class Account:
         """Raise BudgetExceededError if a charge does not fit, or ValueError if its unit of privacy differs.
 
         Under ``accounting='zcdp'`` without a cap on ρ, a charge fits if the sum of all ρ is within the ρ that (ε, δ)
-        allows. It also fits if no charge has a δ and the sum of all ε is within the cap. Otherwise it must fit every
-        cap.
+        allows. It also fits if no charge has a δ and the sum of all ε is within the cap. Under other accounting, or
+        with a cap on ρ, a charge must fit every cap.
         """
         unit_of((*self.charges[:1], charge))  # earlier charges all have the same unit
         left, most, rho = self._remaining_sum, self.remaining_rho, charge.zcdp

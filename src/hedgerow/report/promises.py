@@ -76,7 +76,7 @@ def suspected_rows(subject: Subject) -> str:
 
 
 def local_amount(amount: Fraction) -> str:
-    """Return an amount in the notation of the sheet's language."""
+    """Return an amount as text in the notation of the sheet's language."""
     return number(amount_text(amount))
 
 

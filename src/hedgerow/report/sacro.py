@@ -1,4 +1,4 @@
-"""Models as targets of SACRO-ML's attacks: coded columns, shadow fits without a budget, and the guarantee."""
+"""Models as targets of SACRO-ML's attacks: encoded columns, shadow fits without a budget, and the guarantee."""
 
 import warnings
 from dataclasses import dataclass

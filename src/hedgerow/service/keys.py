@@ -61,7 +61,7 @@ class Keys:
             raise ArgumentError(f"{shown(name)} has no key.")
 
     def callers(self) -> dict[Caller, str]:
-        """Return the callers with a key, by name, with its expiry in UTC, or an empty text."""
+        """Return the callers with a key, by name, with its expiry in UTC; empty text without an expiry."""
         with self._database.reading() as connection:
             rows = connection.execute(sa.select(KEYS).order_by(KEYS.c.name))
             return {Caller(row.name, row.role): _moment(row.ends) for row in rows}

@@ -12,8 +12,8 @@ MOST_CONNECTIONS = 1000  # connections of all ports together
 RESERVED = 512
 """File descriptors reserved for the ledger, engines, and connections that are closing."""
 _FEWEST_CONNECTIONS = 64
-_OF_A_QUESTION = 16  # file descriptors
-_MEMORY = 2**26  # bytes, of a question
+_OF_A_QUESTION = 16  # file descriptors for a question
+_MEMORY = 2**26  # bytes of memory for a question
 
 
 def allowed_connections() -> int:
