@@ -134,7 +134,7 @@ def text_content(text: str, place: str, line: int = 0) -> Content | None:
 
 
 def _is_record(part: str) -> bool:
-    """Return whether text has cells separated by commas or tabs, one of them a number, or only numbers and spaces."""
+    """Return whether text has cells separated by commas or tabs, including a number, or only numbers and spaces."""
     cells, words = re.split(r"[,\t]", part, maxsplit=_MOST_CELLS), part.split(None, _MOST_CELLS)[:_MOST_CELLS]
     has_cells = len(cells) > 1 and any(map(_NUMBER.fullmatch, cells))
     return has_cells or (len(words) > 1 and all(map(_NUMBER.fullmatch, words)))

@@ -208,7 +208,7 @@ def _point_of_ball(sizes: Sequence[int], radius: int, uniform: _Uniform) -> list
 
 
 def _point_counts(n: int, above: int, below: int) -> list[int]:
-    """Return the numbers of points of which at most k of n free coordinates are positive, for k from 0 to n.
+    """Return the numbers of points with at most k positive coordinates among n free coordinates, for k from 0 to n.
 
     The positive coordinates have a sum of at most `above`, the negative coordinates a sum of at least ``-below``.
     """

@@ -97,10 +97,10 @@ def interval_dict(interval: Interval | None, confidence: float = 0.95) -> dict[s
 class Kind(NamedTuple):
     """A kind of check: its subject, its conditions and its required inputs."""
 
-    title: str  # what is examined, in a few words
+    title: str  # the examined subject, in a few words
     passed: str  # the sentence if there is no finding
-    applies: Sequence[str] = ()  # what the model must be or have; otherwise the check is not applicable
-    needs: Sequence[str] = ()  # what must be given; otherwise the check is not run
+    applies: Sequence[str] = ()  # the required properties of the model; without them, the check is not applicable
+    needs: Sequence[str] = ()  # the required inputs; without them, the check is not run
     essential: Sequence[str] = ()  # models for which a sheet without this check supports no release
     sheets: Sequence[SheetKind] = ("public", "board")
     version: int = 2

@@ -194,7 +194,7 @@ class EmpiricalEpsilon(LossBound):
     runs, tested : int
         Number of runs on each table, and the number of these on which the event was counted.
     likely, unlikely : int
-        Number of occurrences of the event on the table where it is more probable, and on the other table.
+        Number of occurrences of the event on the table with the larger probability, and on the other table.
     on_neighbour : bool
         Whether the event is more probable on the neighbour.
     outcomes : int
@@ -215,8 +215,8 @@ class EmpiricalEpsilon(LossBound):
     def power(self, factor: float, q: float | None = None) -> float:
         """Return the power of the same number of runs against a true loss of `factor` > 1 times the claim.
 
-        The event must reach the full loss; `q` is its probability on the table where it is less probable. Default: the
-        `q` of randomised response.
+        The event must reach the full loss; `q` is the smaller of its probabilities on the two tables. Default: the `q`
+        of randomised response.
         """
         epsilon = self._multiple_of_claim(factor)
         chance = 1 / (1 + np.exp(epsilon)) if q is None else q
@@ -255,7 +255,7 @@ class Event:
     on_neighbour: bool  # whether the event is more probable on the neighbour
 
     def count(self, table: Outcomes, neighbour: Outcomes) -> tuple[int, int]:
-        """Return the occurrences on the table where the event is more probable, and on the other table."""
+        """Return the occurrences on the table that makes the event more probable, and on the other table."""
         hits = [sum(outcome in self.outcomes for outcome in side) for side in (table, neighbour)]
         likely, unlikely = hits[::-1] if self.on_neighbour else hits
         return likely, unlikely

@@ -320,7 +320,7 @@ def _scores(train: Floats, test: Floats, is_neighbour: Mask) -> tuple[Floats, Fl
 
 
 def worst_neighbours(schema: Schema, rows: int = 20) -> dict[str, tuple[_Table, _Table]]:
-    """Return pairs of neighbouring tables, each of which is revealing for some learners.
+    """Return pairs of neighbouring tables; each pair is revealing for some learners.
 
     The second table of a pair has one more row than the first. All rows lie at an end of the domain. A row at the low
     end is in the first bin of every attribute and has the first class, or level of a number. A row at the high end is

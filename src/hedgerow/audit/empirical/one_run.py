@@ -38,11 +38,11 @@ def one_run_epsilon(
 
     Each canary is included with probability 1/2, independently; all other rows are always included. The canaries with
     the highest scores are guessed to be included, the canaries with the lowest scores to be excluded, and no guess is
-    made about the others. Assume that the learner is ε-differentially private for adding or removing a row. The number
-    of correct guesses is then stochastically no larger than under randomised response, even if the guesses are
-    dependent. Too many correct guesses therefore refute ε. A single run limits the bound: n correct guesses of n refute
-    at most about ``ln(n/3)`` at 95 % confidence. The bound is usually smaller than the bound of `empirical_epsilon`.
-    **A small bound proves nothing.**
+    made about the remaining canaries. Assume that the learner is ε-differentially private for adding or removing a row.
+    The number of correct guesses is then stochastically no larger than under randomised response, even if the guesses
+    are dependent. Too many correct guesses therefore refute ε. A single run limits the bound: n correct guesses of n
+    refute at most about ``ln(n/3)`` at 95 % confidence. The bound is usually smaller than the bound of
+    `empirical_epsilon`. **A small bound proves nothing.**
 
     Parameters
     ----------

@@ -160,9 +160,9 @@ _DIGITS = 9  # ratios are rounded, so that the order of sums does not matter
 class Rmia:
     """Share of rows for which the attacked model gives less evidence of membership than for this row.
 
-    The evidence is ``P[y | x, model] / P(x)``. P(x) is the mean confidence of shadow models, half of which contain the
-    row. The row is compared with all rows of the table, whose membership the attacker does not know; ties count half.
-    This is the paper's score with γ = 1, as in its authors' code, which compares with rows of a population instead.
+    The evidence is ``P[y | x, model] / P(x)``. P(x) is the mean confidence of shadow models; one half contains the row.
+    The row is compared with all rows of the table, whose membership the attacker does not know; ties count half. This
+    is the paper's score with γ = 1, as in its authors' code, which compares with rows of a population instead.
 
     References
     ----------

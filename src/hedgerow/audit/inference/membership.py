@@ -57,7 +57,7 @@ def membership(
     Parameters
     ----------
     target : estimator or callable
-        The learner to attack: an unfitted estimator, which is cloned, or a function that returns one.
+        The learner to attack: an unfitted estimator, which is cloned, or a function that returns an unfitted estimator.
     X, y : frame or array of shape (n_rows, n_attributes), and series or array of shape (n_rows,)
         The rows, as the target's `fit` accepts them, and their labels or numbers.
     attack : {"random-forest", "label-only"} or Attack, default="random-forest"

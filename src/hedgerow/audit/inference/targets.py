@@ -152,7 +152,7 @@ class Shadows:
         return len(self.inside)
 
     def without(self, split: int) -> "Shadows":
-        """Return all splits except one."""
+        """Return all splits except the given split."""
         inside, outside = (np.delete(array, split, axis=0) for array in (self.inside, self.outside))
         return Shadows(inside, outside, np.delete(self.first, split, axis=0))
 
