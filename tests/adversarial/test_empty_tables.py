@@ -145,7 +145,7 @@ def test_fits_on_no_row_and_one_row_differ_only_in_draws(run, data, words):
         assert code == 0
         assert "guarantee   epsilon-differential privacy with epsilon = 1" in out or "noisy-counts" in words
         err = re.sub(
-            "^warning: (It predicts|(By t|T)he released counts).*\n", "", err, flags=re.MULTILINE
+            "^warning: (The model predicts|(By t|T)he released counts).*\n", "", err, flags=re.MULTILINE
         )  # of the model
         told.append((err, charged(FileBudget(f"{n}.json"))))
     assert told[0] == told[1]
@@ -191,8 +191,8 @@ def test_the_other_commands_take_a_table_without_rows(run):
     assert told[0][0] == 0
     for data in DATA:  # a share of the uncertainty of nothing: for the curator's eyes, and not charged
         code, _, err = run("audit", "model.json", "--data", data.format(0))
-        assert (code, err) == (2, "error: expected supports of at least one row, got none.\n")
-    assert "found none" in run("schema", "from-public", "0.csv", "--target", "ill", "-o", "public.yaml")[2]
+        assert (code, err) == (2, "error: the supports must contain at least one row.\n")
+    assert "all values are missing" in run("schema", "from-public", "0.csv", "--target", "ill", "-o", "public.yaml")[2]
 
 
 COLUMNS = {"flag": [True], "word": ["u"], "size": [4.0], "whole": [3]}

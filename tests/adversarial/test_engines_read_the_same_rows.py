@@ -138,13 +138,13 @@ def test_files_of_a_table_may_reorder_or_lack_columns(tmp_path, rows_of):
 def twice_by_links(folder):
     write(folder / "a.parquet", 1)
     os.link(folder / "a.parquet", folder / "b.parquet")
-    return "expected each file once"
+    return "listed under another name"
 
 
 def twice_by_symbolic_links(folder):
     write(folder / "a.parquet", 1)
     (folder / "b.parquet").symlink_to("a.parquet")
-    return "expected each file once"
+    return "listed under another name"
 
 
 def links_to_folders(folder):
@@ -167,12 +167,12 @@ def files_beside_partitions(folder):
 
 def a_key_twice(folder):
     write(folder / f"k={SECRET}" / "K=2" / "a.parquet", 1)
-    return "expected this name once"
+    return "more than once"
 
 
 def a_key_in_the_file(folder):
     write(folder / f"I={SECRET}" / "a.parquet", 1)
-    return "expected this name once"
+    return "more than once"
 
 
 def no_text(folder):

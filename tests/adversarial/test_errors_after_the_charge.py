@@ -91,9 +91,9 @@ def test_an_error_while_a_mechanism_runs_says_that_the_charge_stays(release, fai
 
 
 def test_labels_that_do_not_fit_say_that_the_charge_stays():
-    """What was found: continuous labels spent half of a budget with "some labels are not in the schema"."""
+    """Continuous labels once spent half of a budget without a statement of the charge."""
     budget, (X, y) = hr.Budget(2), rows()
-    with pytest.raises(DomainError, match=rf"(?s)labels are not in the schema.*{STAYS}"):
+    with pytest.raises(DomainError, match=rf"(?s)^column 'ill': .*labels.*{STAYS}"):
         hr.PrivateRuleListClassifier(1, schema=SCHEMA, budget=budget).fit(X, y + 0.5)
     assert budget.spent == 1
 
@@ -115,7 +115,7 @@ def test_labels_of_an_impossible_type_are_refused_before_the_charge(labels, clas
     schema = hr.Schema({"age": hr.Integer(0, 99, [30, 60])}, label=hr.Label("ill", classes))
     for n in (300, 0):
         budget = hr.Budget(2)
-        with pytest.raises(DomainError, match=r"^column 'ill': expected .*") as caught:
+        with pytest.raises(DomainError, match="^column 'ill': ") as caught:
             hr.PrivateRuleListClassifier(1, schema=schema, budget=budget).fit(rows(n)[0], labels[:n])
         assert (budget.spent, charges_made(caught.value)) == (0, [])
 

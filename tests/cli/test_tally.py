@@ -80,7 +80,7 @@ def test_what_a_tally_costs_is_charged_and_nothing_where_it_is_refused(counted, 
     other = (counted / "schema.yaml").read_text().replace("ill", "sick")
     (counted / "other.yaml").write_text(other)
     code, _, err = run(*OF_TALLY[:3], "--schema", "other.yaml", "--epsilon", "5", "--budget", "budget.json")
-    assert (code, "got one counted with another schema by this one" in err) == (2, True)
+    assert (code, "schema" in err) == (2, True)
     assert not hr.privacy.FileBudget("budget.json").charges
     assert run(*OF_TALLY, "--budget", "budget.json")[0] == 0
     (charge,) = hr.privacy.FileBudget("budget.json").charges
@@ -107,7 +107,7 @@ def test_what_a_tally_costs_is_charged_and_nothing_where_it_is_refused(counted, 
         (("tally", "schema.yaml", "data.csv", "--column", "age=text", "-o", "c.parquet"), "--column requires --sql"),
         (("tally", "schema.yaml", "t", "--sql", "duckdb", "--column", "age=money"), "--column must be one of boolean"),
         (("tally", "schema.yaml", "t", "--sql", "oracle"), "--sql must be one of duckdb"),
-        (("tally", "schema.yaml", "--merge", "data.csv", "-o", "c.parquet"), "no such column, which a tally"),
+        (("tally", "schema.yaml", "--merge", "data.csv", "-o", "c.parquet"), "not a tally"),
         (("fit", "--tally", "counts.parquet", "--epsilon", "1"), "--tally requires --schema"),
         ((*OF_TALLY, "--unit", "patient", "--max-rows", "2"), "saved tallies do not support"),
         ((*OF_TALLY, "--encoding", "cp1252"), "not supported for a table that an engine counts"),

@@ -78,7 +78,7 @@ def test_an_entry_that_was_edited_is_refused(exported, change):
 
 def test_a_file_that_is_not_text_is_refused(tmp_path):
     (tmp_path / "record").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="expected text in UTF-8"):
+    with pytest.raises(ValueError, match="not text in UTF-8"):
         Releases.load(tmp_path / "record")
 
 

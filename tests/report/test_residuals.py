@@ -192,7 +192,7 @@ def test_errors_hidden_by_noise_are_not_stated():
     assert "noise on the released counts is too large" in residuals.released_error(Subject(few)).answer
     none = a_tree(counts=((-1,) * 8, (0,) * 8))
     assert "noise on the released counts is too large" in residuals.released_error(Subject(none)).answer
-    assert residuals.released_error(Subject(a_tree())).answer.startswith("Not measured: no counts")
+    assert residuals.released_error(Subject(a_tree())).answer.startswith("Not measured: ")
 
 
 def test_regressors_of_other_libraries_need_a_schema_with_a_number():

@@ -41,7 +41,7 @@ def test_the_ending_chooses_the_format():
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.yaml", b"a: [1", r"expected YAML, found text that is not \(line 1, column 6\)\."),
+        ("a.yaml", b"a: [1", r"the text is not valid YAML \(line 1, column 6\)\."),
         ("a.json", b"{'a': 1}", r"the text is truncated or not JSON \(line 1: "),
         ("a.json", b"", "the text is truncated or not JSON"),
         ("a.json", b'{"a": 1, "b": 2, "a": 1}', "a mapping has a duplicate key"),

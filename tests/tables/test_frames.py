@@ -67,7 +67,7 @@ def test_cells_of_a_column_named_column_names_are_not_names(other):
     frame = pd.DataFrame({"column_names": ["SECRET", "SECRET"], other: [1, 2]})
     table = Table.of(frame)
     assert table.names == ("column_names", str(other))
-    with pytest.raises(DomainError, match=r"found: .*column_names") as error:
+    with pytest.raises(DomainError, match=r"columns: .*column_names") as error:
         table.require(["absent"])
     assert "SECRET" not in str(error.value)
 

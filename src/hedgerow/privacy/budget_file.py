@@ -268,7 +268,7 @@ def _write(path: Path, handle: int, text: str) -> None:
 def _text(record: Record) -> str:
     text = record.to_json()
     if len(text) > LARGEST_FILE:
-        problem = f"the budget file would exceed the limit of {LARGEST_FILE:,} bytes. Nothing was charged or recorded"
+        problem = f"the budget file would exceed the limit of {LARGEST_FILE:,} bytes, so the new entry was not written"
         raise ArgumentError(f"{problem}. Create a new budget with the amount that is left of this budget.")
     return text
 
