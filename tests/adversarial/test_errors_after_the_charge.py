@@ -115,7 +115,7 @@ def test_labels_of_an_impossible_type_are_refused_before_the_charge(labels, clas
     schema = hr.Schema({"age": hr.Integer(0, 99, [30, 60])}, label=hr.Label("ill", classes))
     for n in (300, 0):
         budget = hr.Budget(2)
-        with pytest.raises(DomainError, match="^column 'ill': ") as caught:
+        with pytest.raises(DomainError, match=r"^column 'ill': ") as caught:
             hr.PrivateRuleListClassifier(1, schema=schema, budget=budget).fit(rows(n)[0], labels[:n])
         assert (budget.spent, charges_made(caught.value)) == (0, [])
 

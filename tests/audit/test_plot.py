@@ -38,7 +38,7 @@ def test_the_plot_has_curve_band_and_diagonal_on_log_axes():
     np.testing.assert_array_equal(lines["random guessing"].get_xdata(), lines["random guessing"].get_ydata())
     assert axes.collections[0].get_label() == "90 % of 3 splits"
     caption = axes.get_title(loc="left").replace("\n", " ")
-    assert "guess, on Tree. 3 splits of 100 members" in caption
+    assert "on Tree. 3 random splits, each into 100 members" in caption
     assert "false positive rate" in axes.get_xlabel()
     assert "true positive rate" in axes.get_ylabel()
 

@@ -23,7 +23,7 @@ def test_fit_refuses_an_imported_data_dictionary_until_it_is_completed(folder, r
     for words in (("schema", "show", "s.yaml"), ("fit", "data.csv", "--schema", "s.yaml", "--epsilon", "1")):
         code, _, err = run(*words)
         assert (code, err.splitlines()[0]) == (2, "error: s.yaml: 2 faults:")
-        assert "attribute 'bmi': key 'high': not filled in yet" in err
+        assert "key 'high': still marked FILL IN" in err
     text = (folder / "s.yaml").read_text()
     (folder / "s.yaml").write_text(text.replace("low: FILL IN", "low: 5").replace("high: FILL IN", "high: 99"))
     assert run("schema", "show", "s.yaml")[0] == 0
@@ -54,5 +54,5 @@ def test_a_table_in_a_database_is_described_by_its_catalogue(folder, run):
 def test_a_table_in_place_of_a_dictionary_is_refused(folder, run):
     code, out, err = run("schema", "import", "data.csv", "-o", "s.yaml")
     assert (code, out) == (2, "")
-    assert "`hedgerow schema new` takes the names" in err
+    assert "`hedgerow schema new`" in err
     assert not (folder / "s.yaml").exists()

@@ -30,7 +30,7 @@ def test_a_weighted_table_is_fitted_shown_and_reported(weighted, run, engine):
     assert hr.load_model(weighted / "model.json").schema.weight == hr.Weight("w", 4)
     assert run("predict", "model.json", "data.csv")[0] == 0
     assert run("report", "model.json", "--data", "data.csv", "-o", "sheet.html")[0] == 0
-    assert any("training rows, each counted as one" in page.read_text() for page in weighted.glob("sheet*.html"))
+    assert any("training rows, each counted once" in page.read_text() for page in weighted.glob("sheet*.html"))
 
 
 @pytest.mark.parametrize(

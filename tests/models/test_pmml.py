@@ -319,7 +319,7 @@ def test_a_guarantee_stated_in_our_pmml_is_not_reported_as_none(tmp_path):
     """The card is not in PMML: a model that is read back has no guarantee, and its own file may have one."""
     charged = PrivacyCard((Charge("draw", Fraction(1)),), noise="OpenDP", software="hedgerow")
     schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes")))
-    ours = "; the file that hedgerow saved may state one"
+    ours = "; the file that hedgerow saved may state a guarantee"
     for card, more in ((charged, ours), (NONE, "")):
         path = tmp_path / "tree.pmml"
         path.write_text(Tree(schema, Split(Literal("smoker", "true"), Leaf((1, 2)), Leaf((3, 1))), card).to_pmml())
