@@ -36,6 +36,14 @@ def test_the_guarantee_is_stated_before_any_number():
     assert any("twice epsilon" in note for note in result.notes)
 
 
+def test_the_bound_on_beliefs_is_for_someone_who_knows_the_other_rows():
+    """If two rows are in the table together or not at all, a count with geometric noise raises 1/2 beyond e/(1 + e)."""
+    count = 100.0  # far above both true counts, 0 and 2: the ratio of its probabilities is exp(2 epsilon)
+    ratio = np.exp(abs(count - 0) - abs(count - 2))
+    assert ratio / (1 + ratio) > 0.88 > 0.732
+    assert "knows all other rows" in promises.guarantee(Subject(a_tree())).answer
+
+
 def test_delta_is_stated_as_an_exception():
     card = replace(CARD, charges=(Charge("draw", Fraction(1), Fraction(1, 1000)),))
     assert (
