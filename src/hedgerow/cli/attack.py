@@ -42,7 +42,8 @@ class AttackOptions:
         int | None, _of_attack("Number of random splits.  \\[default: membership 100, lira 32]", "N")
     ] = None
     canaries: Annotated[
-        int | None, _of_attack("For one-run: rows included or left out by coin flips.  \\[default: all rows]", "N")
+        int | None,
+        _of_attack("For one-run: number of rows that are included by coin flips.  \\[default: all rows]", "N"),
     ] = None
     candidates: Annotated[
         Path | None,

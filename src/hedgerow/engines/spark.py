@@ -56,8 +56,7 @@ class Spark(Engine):
         if files.csv is not None:
             _check_form(files.csv)
         if any(os.path.basename(path).startswith((".", "_")) for path in files.paths):
-            problem = "Spark ignores files whose names begin with . or _, and such a file is listed"
-            raise DomainError(f"{problem}; rename it.")
+            raise DomainError("Spark ignores files whose names begin with . or _; rename these files.")
         from pyspark.sql import SparkSession
 
         users = session_of_user(master)

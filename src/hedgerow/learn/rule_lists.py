@@ -42,7 +42,7 @@ class PrivateRuleListClassifier(PrivateEstimator, Classifier):
     """A rule list with pure ε-differential privacy.
 
     Neighbouring tables differ in one row, added or removed, or in all rows of the schema's `Unit`. A fit spends exactly
-    `epsilon`. If the schema's cut points were learned under a charge, the privacy card adds that charge.
+    `epsilon`. If the schema's cut points were learned privately, the privacy card adds their charge.
 
     Read more in the :doc:`guide </fit>`.
 

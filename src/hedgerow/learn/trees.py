@@ -25,7 +25,7 @@ class PrivateTreeClassifier(PrivateEstimator, Classifier):
     """A decision tree with pure ε-differential privacy.
 
     Neighbouring tables differ in one row, added or removed, or in all rows of the schema's `Unit`. A fit spends exactly
-    `epsilon`. If the schema's cut points were learned under a charge, the privacy card adds that charge. Tests are
+    `epsilon`. If the schema's cut points were learned privately, the privacy card adds their charge. Tests are
     ``x``, ``x = v`` and ``x <= c``; a missing value satisfies only ``x is missing``.
 
     Read more in the :doc:`guide </fit>`.

@@ -153,7 +153,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "thresholds": Kind(
         N_("numeric thresholds of the model"),
-        N_("The thresholds are public, or were learned under a charge."),
+        N_("The thresholds are public, or their privacy cost was charged."),
         ("own-thresholds",),
     ),
     "delta": Kind(N_("size of delta"), N_("Delta is 0, so the guarantee has no exception."), (_GUARANTEE,)),
@@ -392,7 +392,7 @@ RULES: dict[str, Rule] = {
     "rows-per-person": Rule(
         "guarantee", N_("the guarantee covers persons, or the number of rows per person is stated"), _GROUP_PRIVACY
     ),
-    "thresholds": Rule("unprotected", N_("thresholds are public, or were learned under a charge"), _HOUSE),
+    "thresholds": Rule("unprotected", N_("thresholds are public, or their privacy cost was charged"), _HOUSE),
     "delta": Rule("guarantee", N_("delta = 0 passes; 1/n or more fails"), _CRYPTIC_DELTA),
     "noise": Rule("noise", N_("noise was drawn"), _DEFINITION),
     "declared": Rule("charges", N_("the software recorded every charge itself"), _HOUSE),
