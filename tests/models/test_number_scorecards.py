@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.models import AttributePoints, Scorecard
 from hedgerow.models.dialects import DIALECTS
-from hedgerow.schema import Boolean, Number, Schema
+from hedgerow.schema import Boolean, Date, Number, Schema
 from tests.models.hostile import HOSTILE, HOSTILE_VALUE
 from tests.models.markup import Markup
 from tests.models.scorecards import AGE, ATTRIBUTES, CARD, NONE, SMOKER, WARD
@@ -202,3 +202,13 @@ def test_the_plot_has_steps_for_ordered_bins_and_bars_for_others() -> None:
     assert bars == [0, -2, 7, 0, 0, 6, 1]  # the missing age, then smoker and ward
     assert axes.get_xlabel() == "points for days"
     assert STAY.form().texts[0].get_text() == "Points for days"
+
+
+def test_a_serial_day_that_is_nan_is_missing_in_sql(engine: SqlEngine) -> None:
+    date = Date("1969-11-15", "1970-01-01", cuts=("1969-12-31",), missing="bin", format="excel")
+    schema = Schema({"day": date}, Number("number", 0, 2000))
+    card = Scorecard(
+        schema, (1,), (AttributePoints("day", ((0,), (0,), (-1,))),), unit=2000.0, error=None, privacy=STAY.privacy
+    )
+    table = pa.table({"day": pa.array([float("nan"), 25538.0], pa.float64())})
+    assert engine.select(card, table) == card.predict(table).tolist() == [0.0, 2000.0]

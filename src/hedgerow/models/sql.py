@@ -19,6 +19,7 @@ from hedgerow.schema.attributes import Attribute, CellType
 from hedgerow.schema.dates import date_format
 from hedgerow.schema.derived import LEAST, WHOLE_BELOW, Prefix, Ratio, Sum, YearsSince
 from hedgerow.schema.numbers import as_number
+from hedgerow.text.date_formats import SERIAL_DAYS
 from hedgerow.text.days import as_plain
 from hedgerow.text.messages import shown
 from hedgerow.text.values import Value, is_double, plain_word, printable, spelled_number
@@ -153,11 +154,17 @@ class _Raw:
             tokens = [*map(plain_word, self.attribute.missing_words)]
             days = [token for token in tokens if _LIKE_DAY.fullmatch(token)]
             of_days = [self._among(self.ordered, days)] if days else []
-            return self.dialect.prewritten(exp.or_(self._spelled([*tokens, ""]), *of_days))
+            form = date_format(self.attribute)
+            nan = [self._is_nan] if form is not None and form.text in SERIAL_DAYS else []
+            return self.dialect.prewritten(exp.or_(self._spelled([*tokens, ""]), *of_days, *nan))
         if self.attribute.cell_type is not CellType.VALUE:  # `predict` raises an error for text NaN
             return self.dialect.prewritten(self.one_of(self.attribute.missing_values, "", *self.dialect.nan))
-        nan = exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
-        return self.dialect.prewritten(exp.or_(self.one_of(self.attribute.missing_values, ""), nan))
+        return self.dialect.prewritten(exp.or_(self.one_of(self.attribute.missing_values, ""), self._is_nan))
+
+    @property
+    def _is_nan(self) -> exp.Condition:
+        """The condition that the column has a fractional type and the value is NaN."""
+        return exp.and_(self.is_fractional, self._among(self.text, self.dialect.nan))
 
     @cached_property
     def inside(self) -> exp.Condition:
