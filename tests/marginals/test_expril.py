@@ -87,12 +87,12 @@ def test_they_are_scikit_learn_estimators(name):
     with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         clone(learner).set_params(colour=1)
     for method in ("predict", "predict_proba"):
-        with pytest.raises(NotFittedError):
+        with pytest.raises(NotFittedError, match=type(learner).__name__):
             getattr(clone(learner), method)(SOURCE)
     before = changed.get_params(deep=False)
     changed.fit(SOURCE, oracle=oracle())
     assert changed.get_params(deep=False) == before
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match=type(learner).__name__):
         clone(changed).predict(SOURCE)
 
 

@@ -196,12 +196,12 @@ def test_unsuitable_input_of_the_scorecard_raises_before_a_charge(name):
 
 @pytest.mark.parametrize("name", ["predict", "predict_proba", "decision_function"])
 def test_an_unfitted_learner_says_so(name):
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="MarginalLogisticClassifier"):
         getattr(hr.MarginalLogisticClassifier(), name)(SOURCE)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match="MarginalLogisticClassifier"):
         _ = hr.MarginalLogisticClassifier().privacy_
     for read in ("get_points", "to_sql", "plot"):
-        with pytest.raises(NotFittedError):
+        with pytest.raises(NotFittedError, match="MarginalLogisticClassifier"):
             getattr(hr.MarginalLogisticClassifier(), read)()
 
 

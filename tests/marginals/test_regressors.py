@@ -106,13 +106,13 @@ def test_they_are_scikit_learn_estimators(name):
     assert not hasattr(learner, "classes_")
     with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
         clone(learner).set_params(colour=1)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match=type(learner).__name__):
         clone(learner).predict(SOURCE)
     before = changed.get_params(deep=False)
     changed.fit(SOURCE, oracle=oracle())
     assert changed.get_params(deep=False) == before
     assert changed.n_features_in_ == 4
-    with pytest.raises(NotFittedError):
+    with pytest.raises(NotFittedError, match=type(learner).__name__):
         clone(changed).predict(SOURCE)
 
 

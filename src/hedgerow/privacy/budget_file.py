@@ -233,7 +233,8 @@ def _check_writable(path: Path, file: BinaryIO) -> None:
     ids = os.access in os.supports_effective_ids
     is_writable = os.access(path, os.W_OK, effective_ids=ids) and os.access(path.parent, os.W_OK, effective_ids=ids)
     if not is_writable or not os.fstat(file.fileno()).st_mode & 0o222:
-        raise FileAccessError(errno.EACCES, "the budget or its folder is read-only. Nothing was charged", str(path))
+        problem = "the budget or its folder is read-only. The budget file was not changed"
+        raise FileAccessError(errno.EACCES, problem, str(path))
 
 
 def _replace(path: Path, text: str, *, like: os.stat_result) -> None:
@@ -262,7 +263,7 @@ def _write(path: Path, handle: int, text: str) -> None:
     except OSError as error:
         problem = error
     if problem is not None:
-        raise FileError.of(problem.errno, f"{problem.strerror}. Nothing was charged", str(path))
+        raise FileError.of(problem.errno, f"{problem.strerror}. The budget file was not changed", str(path))
 
 
 def _text(record: Record) -> str:

@@ -59,7 +59,7 @@ def test_a_failure_is_final_and_its_charge_stays(ledger):
         with pytest.raises(RequestFailedError, match="the charge stays"):
             ledger.reserve(asked("one"))
     for end in (lambda: ledger.answer(first, b"12"), lambda: ledger.fail(first, "again")):
-        with pytest.raises(RequestRunningError):
+        with pytest.raises(RequestRunningError, match="finished"):
             end()
     assert ledger.account("wards").spent == Fraction(1, 4)
 
