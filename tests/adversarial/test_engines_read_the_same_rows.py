@@ -309,7 +309,7 @@ def test_a_hidden_file_that_is_named_is_read(tmp_path):
 
 @pytest.mark.usefixtures("spark")
 def test_a_hidden_file_that_is_named_is_refused_by_spark(tmp_path):
-    with pytest.raises(DomainError, match=r"found one that begins with \. or _"):
+    with pytest.raises(DomainError, match=r"Spark ignores files whose names begin with \. or _"):
         rows_by("spark", write(tmp_path / "_a.parquet", 1))
 
 
