@@ -17,7 +17,8 @@ class MemoTally(Tally):
     """A tally that caches the counts of candidates, and the tallies of the rows that rules do not capture.
 
     It counts as `Tally` does, so that learners need not distinguish them; a prefix of rules is counted once, for all
-    lists that begin with it. Like the counts themselves, the cache is private; it lasts as long as the tally.
+    lists that begin with it, and a node once for all trees with its path. Like the counts themselves, the cache is
+    private; it lasts as long as the tally.
 
     Parameters
     ----------
@@ -35,12 +36,13 @@ class MemoTally(Tally):
     True
     """
 
-    __slots__ = ("_class_counts", "_total", "_without")
+    __slots__ = ("_class_counts", "_total", "_within", "_without")
 
     def __init__(self, schema: Schema, bins: NDArray[np.integer], counts: NDArray[np.integer]) -> None:
         super().__init__(schema, bins, counts)
         self._class_counts: dict[Any, Integers] = {}
         self._without: dict[Antecedent, Self] = {}
+        self._within: dict[Antecedent, Self] = {}
         self._total = _frozen(super().total())
 
     def total(self) -> Integers:
@@ -60,6 +62,13 @@ class MemoTally(Tally):
             left = super().without(antecedent)
             self._without[antecedent] = type(self)(left.schema, left._bins, left._counts)
         return self._without[antecedent]
+
+    def within(self, antecedent: Antecedent) -> Self:
+        """Return the tally of the rows that satisfy the antecedent: the same one each time."""
+        if antecedent not in self._within:
+            caught = super().within(antecedent)
+            self._within[antecedent] = type(self)(caught.schema, caught._bins, caught._counts)
+        return self._within[antecedent]
 
 
 def _frozen(counts: Integers) -> Integers:
