@@ -128,6 +128,7 @@ CASES = {  # for each audit: its arguments, and for each option another value, a
             "resolution": lambda: {"model": real_tree(), "schema": None, "resolution": {"a": 0.01}},
             "prior": PRIOR,
             "features": lambda: {"schema": BROAD, "features": ["dose", "smoker", "age"]},
+            "counts": lambda: {"model": scorecard(), "schema": None, "data": table()[0], "counts": "bins"},
         },
     ),
     "joint_reconstruction": (

@@ -385,7 +385,6 @@ def test_the_repr_is_short_and_states_the_guarantee() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda model: hr.audit.reconstruction(model),
         lambda model: hr.audit.joint_reconstruction([model], ROWS),
         lambda model: hr.audit.overfit(model, (ROWS, [0] * 5), (ROWS, [0] * 5)),
         lambda model: hr.audit.ProbabilisticDataset.of(model),

@@ -7,8 +7,9 @@ from hedgerow.audit.empirical.epsilon import EmpiricalEpsilon, empirical_epsilon
 from hedgerow.audit.empirical.learner import worst_neighbours
 from hedgerow.audit.empirical.one_run import OneRunEpsilon, one_run_epsilon
 from hedgerow.audit.entropy.domain import Domain
-from hedgerow.audit.entropy.measure import TotalEntropy, joint_reconstruction, reconstruction, totals
+from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
+from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.exact.inference import ExactInference, exact_inference
 from hedgerow.audit.exact.membership import ExactMembership, TradeOff, exact_membership

@@ -43,6 +43,6 @@ def leaf_model(model: Model) -> LeafModel:
         return model
     raise ArgumentTypeError(
         f"expected a model with leaves, got a {model.kind}, which {model.decides_by} and has no leaves. Its privacy "
-        "card bounds the disclosure. To measure the disclosure, pass its estimator to `audit.membership`, pass its "
-        "method `predict` to `audit.overfit`, or use `hedgerow report`."
+        "card bounds the disclosure. To measure the disclosure, use `audit.reconstruction`, pass its estimator to "
+        "`audit.membership`, pass its method `predict` to `audit.overfit`, or use `hedgerow report`."
     )

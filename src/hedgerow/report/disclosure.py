@@ -11,8 +11,9 @@ import numpy as np
 
 from hedgerow.audit import LabelledRows
 from hedgerow.audit.attack_record import RATES
-from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of, totals
+from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of
 from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
+from hedgerow.audit.entropy.totals import totals
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_bins, compare_counts
 from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.output_cells import number_cells

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.audit.entropy import measure as module
-from hedgerow.audit.entropy.measure import totals
+from hedgerow.audit.entropy import totals as module
 from hedgerow.audit.entropy.result import count_text
+from hedgerow.audit.entropy.totals import totals
 from hedgerow.errors import DomainError
 
 SCHEMA = hr.Schema(

@@ -215,12 +215,16 @@ class RowPrior:
         return max(expected + log2(inside) - sum(map(log2, everything)), 0.0)
 
     @property
-    def bits(self) -> float:
-        return sum(
-            mass / sum(masses) * surprisal
+    def bits_by_attribute(self) -> list[float]:
+        """The entropy of each attribute of a row in bits."""
+        return [
+            sum(mass / sum(masses) * surprisal for mass, surprisal in zip(masses, surprisals, strict=True))
             for masses, surprisals in zip(self.masses, self.surprisals, strict=True)
-            for mass, surprisal in zip(masses, surprisals, strict=True)
-        )
+        ]
+
+    @property
+    def bits(self) -> float:
+        return sum(self.bits_by_attribute)
 
 
 def _probabilities(name: str, attribute: Attribute, given: Sequence[float] | Mapping[str, float]) -> list[Fraction]:

@@ -1,10 +1,7 @@
-"""Residual entropy of the training rows given a model, and of a row given its total on a scorecard."""
+"""Residual entropy of the training rows given a model."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import chain
 from math import isnan, log2, nan
 from operator import and_
@@ -14,34 +11,35 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
-from hedgerow.audit.counting.bin_values import Resolution, bin_weights
+from hedgerow.audit.counting.bin_values import Resolution
 from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import AttributeMarginals, Domain, RowPrior, normalised
-from hedgerow.audit.entropy.result import Reconstruction, count_text
+from hedgerow.audit.entropy.result import Reconstruction, whole_supports
+from hedgerow.audit.entropy.scorecards import KnownCounts, scorecard_reconstruction
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_counts
 from hedgerow.audit.readers.columns import Features
 from hedgerow.audit.readers.ensembles import final_model, members, trees_of
 from hedgerow.audit.readers.paths import HasRegions, Paths
 from hedgerow.audit.readers.read import paths_of
-from hedgerow.boundary.arrays import Floats, Index, Integers
+from hedgerow.boundary.arrays import Index, Integers
 from hedgerow.boundary.foreign_code import guarded
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.released import released_model, released_scorecard
-from hedgerow.models.scorecard import Scorecard
 from hedgerow.schema.schema import Schema
 from hedgerow.tally import Tally
 
 
-def reconstruction(
+def reconstruction(  # noqa: PLR0913 -- all but the model are optional
     model: Any,
     schema: Schema | None = None,
     *,
-    supports: Sequence[int] | None = None,
+    supports: Sequence[int] | Mapping[Any, int] | None = None,
     data: Any = None,
     independent_bits: bool = False,
     resolution: Resolution | None = None,
     prior: AttributeMarginals | None = None,
     features: Features | None = None,
+    counts: KnownCounts | None = None,
 ) -> Reconstruction:
     """Measure how much a model discloses about its training rows, by counting the possible rows of its regions.
 
@@ -50,12 +48,15 @@ def reconstruction(
     C_j · log2 R_j`` (PDR eq. 11 for trees, 16 for rule lists). Its uncertainty is ``Dist_G = H / (n · log2 R)`` for a
     domain of R possible rows. `Reconstruction.unplaced_bits` is the entropy if the regions of the rows are unknown.
 
+    The regions of a scorecard are its totals, whose possible rows are counted by convolution (`totals`). Its file may
+    instead store the number of rows in each bin. See `counts`.
+
     Without `data`, no row is read, and the result follows from released values. **With data it is private**: an exact
     function of the rows.
 
     Parameters
     ----------
-    model : RuleList, Tree, fitted estimator, or anything with ``regions()`` and ``supports``
+    model : RuleList, Tree, Scorecard, fitted estimator, or anything with ``regions()`` and ``supports``
         The model: of hedgerow, a decision tree of scikit-learn, or another type that the `TypeError` lists.
     schema : Schema, optional
         The possible values of each attribute. Default: the model's own schema, if it has one. The model's thresholds
@@ -63,7 +64,8 @@ def reconstruction(
     supports : sequence of int, optional
         Number of rows in each region, in the model's order. Default: the leaf counts that the model stores. Released
         noisy counts are used as a reader of the model sees them. Only negative counts, and counts of regions without a
-        possible row, are replaced by 0. Counts of a tree that counts copies of rows are marked as weighted.
+        possible row, are replaced by 0. Counts of a tree that counts copies of rows are marked as weighted. For a
+        scorecard: the rows of each total, by total or in the order of ``totals(model).rows_by_total``.
     data : frame, array or Tally, optional
         The rows of the table, or a tally of them on the schema. Supports are then counted from the rows (the curator's
         view), and results by row are available.
@@ -79,6 +81,12 @@ def reconstruction(
         For models on arrays: the meaning of each column. Default: the names that the model was fitted with, or the
         schema's attributes in order. A `Literal` is a column that is 1 if it holds and 0 otherwise. A fitted
         transformer of scikit-learn defines its output columns; a fitted ``Pipeline`` as the model needs no `features`.
+    counts : {"totals", "bins", "both"}, optional
+        For scorecards: the numbers of rows that the reader knows. With "totals", these are the rows of each total, from
+        `supports` or `data`. With "bins", these are the rows in each bin of each attribute with points, from `data` or
+        the file; all tables with these numbers are equally likely. With "both", `Reconstruction.entropy_bounds` has
+        bounds, which are equal if the tables are few enough to count. Default: "totals" with `supports` or `data`,
+        otherwise "bins". Points without numbers of rows disclose nothing about the attributes of a row.
 
     Raises
     ------
@@ -103,6 +111,23 @@ def reconstruction(
     >>> print(result.summary)
     Without the model, ...
     """
+    released = released_model(model)
+    if released is not None and released.has_points:
+        if independent_bits or features is not None:
+            name = "independent_bits" if independent_bits else "features"
+            raise ArgumentError(f"{name} is not supported for scorecards, whose points are by bin; leave it out.")
+        return scorecard_reconstruction(
+            released_scorecard(model),
+            schema,
+            counts=counts,
+            supports=supports,
+            data=data,
+            resolution=resolution,
+            prior=prior,
+        )
+    if counts is not None or isinstance(supports, Mapping):
+        name = "supports by total" if counts is None else "counts"
+        raise ArgumentError(f"{name} needs a scorecard, got {type(model).__name__}; leave it out.")
     paths, schema = paths_of(model, schema, features)
     domain = Domain.of(schema, paths.literals, independent_bits=independent_bits, resolution=resolution)
     refined = normalised(paths, domain.schema)
@@ -242,7 +267,7 @@ def _supports(
 ) -> tuple[tuple[int, ...], str]:
     counted, stored = None if places is None else _counted(paths, places, counts), paths.complete_supports
     if given is not None:
-        checked = _whole(given, len(paths))
+        checked = whole_supports(given, len(paths))
         known = sum(counted) if counted is not None else sum(stored) if stored and paths.exact else None
         if known is not None and sum(checked) != known:
             raise ArgumentError(f"supports must sum to the number of rows, {known}; got a sum of {sum(checked)}.")
@@ -253,7 +278,7 @@ def _supports(
         stores = "no leaf counts" if paths.supports is None else f"counts of {_known(paths)} of {len(paths)} leaves"
         raise ArgumentError(f"the model stores {stores}, and all are needed; pass `supports=` or `data=`.")
     if paths.exact:
-        return _whole(stored, len(paths)), "exact"
+        return whole_supports(stored, len(paths)), "exact"
     return tuple(0 if isnan(left) else max(n, 0) for n, left in zip(stored, bits, strict=True)), paths.view
 
 
@@ -287,117 +312,3 @@ def _check_counts(paths: Paths, places: Index, counts: Integers | None, steps: b
         problem = "data has the same number of rows as the training set, but other leaf counts than the model stores"
         advice = "If these are other rows, pass their leaf counts as `supports=` without `data`."
         raise ArgumentError(f"{problem}. If these are the training rows, {cause}. {advice}")
-
-
-def _whole(supports: Sequence[int], expected: int) -> tuple[int, ...]:
-    problem = ArgumentTypeError("supports must be a sequence of whole numbers, one for each region.")
-    values = guarded(lambda: list(supports), problem)
-    if len(values) != expected:
-        raise ArgumentError(f"supports must have one number for each of {expected} regions, got {len(values)}.")
-    if not all(
-        isinstance(n, (int, np.integer, float, np.floating)) and n >= 0 and float(n).is_integer() for n in values
-    ):
-        raise ArgumentError("supports must be whole numbers >= 0.")
-    return tuple(map(int, values))
-
-
-MOST_TOTALS = 2**20  # the largest number of different totals that are counted
-PointTotal = tuple[int, ...]
-
-
-@dataclass(frozen=True, repr=False)
-class TotalEntropy:
-    """Residual entropy of a row given its total on a scorecard, computed from the scorecard alone.
-
-    `rows_by_total` maps each total to its number of possible rows. A total is a tuple with one number for two classes,
-    and one number for each class otherwise.
-
-    Examples
-    --------
-    >>> from hedgerow.models import AttributePoints
-    >>> from hedgerow.privacy.card import PrivacyCard
-    >>> from hedgerow.schema import Boolean, Label, Schema
-    >>> schema = Schema({"smoker": Boolean(), "diabetic": Boolean()}, Label("ill", ("no", "yes")))
-    >>> parts = tuple(AttributePoints(name, ((0,), (2,))) for name in schema)
-    >>> entropy = totals(Scorecard(schema, (-3,), parts, 0.5, None, PrivacyCard.none("example", software="hedgerow")))
-    >>> entropy.rows_by_total
-    {(-3,): 1, (-1,): 2, (1,): 1}
-    >>> print(entropy)
-    entropy of a row: 2.00 bits without its total, 0.50 bits given its total (on average)
-    most revealing total -3: 1 of 4 possible rows, 0.00 bits
-    """
-
-    scorecard: Scorecard
-    rows_by_total: Mapping[PointTotal, int]
-
-    @cached_property
-    def possible_rows(self) -> int:
-        """The number of possible rows of the domain."""
-        return sum(self.rows_by_total.values())
-
-    @property
-    def bits(self) -> float:
-        """The entropy of a row in bits, if all rows of the domain are equally likely."""
-        return log2(self.possible_rows)
-
-    @cached_property
-    def residual_bits(self) -> float:
-        """The mean residual entropy of a row given its total, in bits, over the rows of the domain."""
-        rows = self.possible_rows
-        return float(sum(float(Fraction(count, rows)) * log2(count) for count in self.rows_by_total.values()))
-
-    def bits_of(self, X: Any) -> Floats:
-        """Return the residual entropy of each row given its total, in bits, shape ``(n_rows,)``. **Private**."""
-        totals = self.scorecard.totals(X)
-        keys = map(tuple, totals.reshape(len(totals), -1).tolist())
-        return np.array([log2(self.rows_by_total[key]) for key in keys], dtype=np.float64)
-
-    def __str__(self) -> str:
-        total, rows = min(self.rows_by_total.items(), key=lambda item: (item[1], item[0]))
-        shown = f"total {total[0]}" if len(total) == 1 else f"totals {', '.join(map(str, total))}"
-        fewest = f"{count_text(rows)} of {count_text(self.possible_rows)}"
-        return (
-            f"entropy of a row: {self.bits:.2f} bits without its total, {self.residual_bits:.2f} bits given its total "
-            f"(on average)\nmost revealing {shown}: {fewest} possible rows, {log2(rows):.2f} bits"
-        )
-
-    def __repr__(self) -> str:
-        return f"<TotalEntropy: {self.residual_bits:.2f} of {self.bits:.2f} bits given the total>"
-
-
-def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntropy:
-    """Count the possible rows of each total of a scorecard.
-
-    Points add up, so the number of rows with each total is a convolution over the attributes, in whole numbers. The
-    privacy card bounds what a published scorecard discloses about its training rows. **A published total of a person**
-    discloses more: the person's row is one of the possible rows with that total, which are assumed equally likely. No
-    row is read.
-
-    Parameters
-    ----------
-    scorecard : Scorecard or fitted PrivateScorecardClassifier
-        The scorecard; TypeError for another model, ValueError if it has more than a million different totals.
-    resolution : mapping of str to float, optional
-        As for `reconstruction`.
-    """
-    card = released_scorecard(scorecard)
-    points = {part.attribute: part.points for part in card.parts}
-    counts: dict[PointTotal, int] = {tuple(card.base): 1}
-    for name, weights in zip(card.schema.names, bin_weights(card.schema, resolution=resolution), strict=True):
-        by_points = Counter[PointTotal]()
-        for row, weight in zip(points.get(name, [(0,) * len(card.base)] * len(weights)), weights, strict=True):
-            by_points[row] += weight
-        counts = _convolved(counts, by_points)
-    return TotalEntropy(card, {total: counts[total] for total in sorted(counts)})
-
-
-def _convolved(counts: Mapping[PointTotal, int], by_points: Mapping[PointTotal, int]) -> dict[PointTotal, int]:
-    sums = Counter[PointTotal]()
-    for points, weight in by_points.items():
-        if not weight:
-            continue  # a bin without values
-        for total, rows in counts.items():
-            sums[tuple(a + b for a, b in zip(total, points, strict=True))] += rows * weight
-        if len(sums) > MOST_TOTALS:
-            raise ArgumentError(f"the scorecard has more than {MOST_TOTALS:,} different totals; use fewer points.")
-    return dict(sums)

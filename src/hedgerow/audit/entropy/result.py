@@ -4,19 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from math import ceil, fsum, isnan, lgamma, log, log2, prod
+from math import ceil, fsum, isnan, log2, prod
 from textwrap import fill
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from hedgerow.audit.counting.regions import Region, count_rows_by_bin
+from hedgerow.audit.entropy.bin_rows import arrangement_bits
 from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.labelled import distinct, label_values, once_a_unit
 from hedgerow.audit.inference.leaf_risk import FEWEST_SAFE_ROWS
 from hedgerow.audit.plot import residual_entropy_curve
 from hedgerow.boundary.arrays import Floats, Index, Integers
-from hedgerow.errors import ArgumentError, DomainError
+from hedgerow.boundary.foreign_code import guarded
+from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError
 from hedgerow.schema.schema import Schema
 from hedgerow.tables.frames import Table
 from hedgerow.tally import Tally
@@ -35,6 +37,15 @@ VIEWS = {
     "given": N_("Rows in each region: as passed in `supports`."),
     "data": N_("Rows in each region were counted from the data: for the curator's eyes only, not for release."),
 }
+_TOTAL_VIEWS = {
+    "given": "Rows of each total: as passed in `supports`.",
+    "data": "Rows of each total were counted from the data: for the curator's eyes only, not for release.",
+}
+BIN_VIEWS = {
+    "exact": N_("Rows in each bin: the exact numbers that the model stores."),
+    "noisy": N_("Rows in each bin: the noisy numbers released with the model, as its readers see them."),
+    "data": N_("Rows in each bin were counted from the data: for the curator's eyes only, not for release."),
+}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -46,7 +57,8 @@ class Reconstruction:
     schema, domain : Schema, Domain
         The public schema, and the possible rows without the model.
     conditions, regions : tuple of str, tuple of Region
-        The model's regions (leaves, rules): their conditions, and each as a box without earlier boxes.
+        The model's regions (leaves, rules): their conditions, and each as a box without earlier boxes. For a scorecard,
+        the conditions are its totals, or "always" if only rows by bin are known, and `regions` is empty.
     possible_rows : tuple of int
         The number of possible rows in each region.
     bits : tuple of float
@@ -60,6 +72,11 @@ class Reconstruction:
         The entropy of a row under the prior, without the model, in bits. None without a prior.
     note : str
         A note if the data do not match the counts that the model stores, so that they cannot be the training rows.
+    known : {"regions", "totals", "bins", "both"}
+        The numbers of rows that the reader knows: by region, or for a scorecard by total, by bin of each attribute with
+        points, or both.
+    table_bits : tuple of float, optional
+        Bounds of the entropy of the table if the rows by bin are known, so that its rows are dependent.
     """
 
     schema: Schema
@@ -75,6 +92,8 @@ class Reconstruction:
     _data: Any = None
     _rows: Integers | None = None
     note: str = ""
+    known: Literal["regions", "totals", "bins", "both"] = "regions"
+    table_bits: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.domain.possible_rows < 2:
@@ -91,8 +110,18 @@ class Reconstruction:
 
     @cached_property
     def entropy_bits(self) -> float:
-        """The residual entropy ``H = Σ_j C_j · bits_j`` (eq. 11, 16), given **which row is in which region**."""
+        """The residual entropy ``H = Σ_j C_j · bits_j`` (eq. 11, 16), given **which row is in which region**.
+
+        If rows by bin are known, it is the upper bound of `entropy_bounds`.
+        """
+        if self.table_bits is not None:
+            return self.table_bits[1]
         return fsum(count * bits for count, bits in zip(self.supports, self.bits, strict=True) if count)
+
+    @property
+    def entropy_bounds(self) -> tuple[float, float]:
+        """A lower and an upper bound of the residual entropy; equal, except for a scorecard with ``counts="both"``."""
+        return (self.entropy_bits, self.entropy_bits) if self.table_bits is None else self.table_bits
 
     @property
     def uncertainty(self) -> float:
@@ -105,7 +134,7 @@ class Reconstruction:
     @cached_property
     def unplaced_bits(self) -> float:
         """The entropy of the ordered table if **the regions of the rows are unknown**: ``H + log2(n! / Π_j C_j!)``."""
-        return self.entropy_bits + (lgamma(self.n_rows + 1) - fsum(lgamma(c + 1) for c in self.supports)) / log(2)
+        return self.entropy_bits + arrangement_bits(self.supports)
 
     @property
     def unplaced_uncertainty(self) -> float:
@@ -124,6 +153,8 @@ class Reconstruction:
         return ratios if self._rows is None else np.repeat(ratios, self._rows)
 
     def _entropy_ratios(self) -> Floats:
+        if self.known == "bins":
+            raise ArgumentError("rows by bin have no results by row; use counts='totals'.")
         if self._places is None:
             raise ArgumentError("results by row need the rows; call reconstruction(model, schema, data=...).")
         return np.array(self.ratios)[self._places]
@@ -132,8 +163,13 @@ class Reconstruction:
         """Return Dist (Definition 2): the mean, over attributes, of residual entropy divided by the domain's entropy.
 
         Attributes with a single possible value are ignored. ValueError with a prior, or if a region with rows is not a
-        box.
+        box, or for a scorecard.
         """
+        if self.known != "regions":
+            raise ArgumentError(
+                "Dist (Definition 2) is not defined for a scorecard, whose totals make attributes dependent; use "
+                "`uncertainty`."
+            )
         if self.prior_bits is not None:
             raise ArgumentError("Dist (Definition 2) is not defined with a prior; use `uncertainty`.")
         weights, total = self.domain.weights, 0.0
@@ -214,14 +250,17 @@ class Reconstruction:
         ratios, _ = self.curve()
         text = (
             f"Without the model, each of {_rows(self.n_rows)} can be any of {count_text(self.domain.possible_rows)} "
-            f"possible rows ({self.domain.bits:.1f} bits). With the model, and if the region of each row is known, "
-            f"{self.entropy_bits / self.n_rows:.1f} bits remain for each row on average. This is "
-            f"{100 * self.uncertainty:.1f} % of the entropy without the model (Dist_G = {self.uncertainty:.3f}). If "
-            f"the regions of the rows are unknown, {100 * self.unplaced_uncertainty:.1f} % remain. "
+            f"possible rows ({self.domain.bits:.1f} bits). {_KNOWN[self.known]}, {self._left} bits remain for each row "
+            f"on average. This is {100 * self.uncertainty:.1f} % of the entropy without the model (Dist_G = "
+            f"{self.uncertainty:.3f}). "
         )
+        if self.known != "bins":
+            text += f"If the {_NOUN[self.known]} are unknown, {100 * self.unplaced_uncertainty:.1f} % remain. "
         if self.prior_bits is not None:
             text += f"The public marginals alone leave {self.prior_bits:.1f} bits for each row. "
-        if len(ratios) == 1:
+        if self.known == "both":
+            text += "Entropies of single rows are those given their totals alone."
+        elif len(ratios) == 1:
             text += f"All rows lose {100 * (1 - ratios[0]):.1f} % of their entropy."
         else:
             text += (
@@ -229,20 +268,35 @@ class Reconstruction:
                 f"entropy, the least exposed row loses {100 * (1 - ratios[-1]):.0f} %."
             )
         known = sum(count for count, possible in zip(self.supports, self.possible_rows, strict=True) if possible == 1)
-        exact = f" The model discloses {_rows(known)} exactly, since only one row is possible." if known else ""
+        subject = "model" if self.known == "regions" else "scorecard"
+        exact = f" The {subject} discloses {_rows(known)} exactly, since only one row is possible." if known else ""
         return text + exact + f" {self.note}".rstrip()
+
+    @property
+    def _left(self) -> str:
+        """The mean residual entropy of a row in bits, as text: a number, or an upper bound with a lower bound."""
+        low, high = (bits / self.n_rows for bits in self.entropy_bounds)
+        return f"{high:.1f}" if low == high else f"at most {high:.1f} (at least {low:.1f})"
+
+    @property
+    def origin(self) -> str:
+        """The origin of the numbers of rows, in a sentence."""
+        views = {"regions": VIEWS, "bins": BIN_VIEWS}
+        return views.get(self.known, _TOTAL_VIEWS)[self.view]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as JSON-ready data; numbers with more than 4,300 digits are rounded and given as text."""
         return {
             "uncertainty": self.uncertainty,
             "entropy_bits": self.entropy_bits,
+            "entropy_bounds": list(self.entropy_bounds),
             "unplaced_bits": self.unplaced_bits,
             "rows": self.n_rows,
             "domain_worlds": _json_number(self.domain.possible_rows),
             "domain_bits": self.domain.bits,
             "prior_bits": self.prior_bits,
             "independent_bits": self.domain.independent_bits,
+            "known": self.known,
             "supports": self.view,
             "loss_of_most_exposed_5_percent": self.loss_of_most_exposed(),
             "regions": [{key: _json_number(value) for key, value in row.items()} for row in self.table],
@@ -252,15 +306,23 @@ class Reconstruction:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plot the distribution function of the rows' entropy ratios (PDR, Figure 4), and return the axes."""
         ratios, below = self.curve()
-        caption = f"Dist_G = {self.uncertainty:.3f}, if the region of each row is known. {VIEWS[self.view]}"
+        caption = f"Dist_G = {self.uncertainty:.3f}. {_KNOWN[self.known]}. {self.origin}"
         return residual_entropy_curve(ratios, below, self.uncertainty, caption, ax)
 
     def __str__(self) -> str:
-        lines = [["region", "possible rows", "entropy (bits)", "entropy ratio", "rows"]]
+        lines = [
+            [
+                "region" if self.known == "regions" else "total",
+                "possible rows",
+                "entropy (bits)",
+                "entropy ratio",
+                "rows",
+            ]
+        ]
         for row in self.table:
             own = [count_text(row["worlds"]), f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"]
             lines.append([row["condition"], *own])
-        return "\n".join([fill(self.summary, 110), "", *aligned(lines, left=1), "", *self._few, VIEWS[self.view]])
+        return "\n".join([fill(self.summary, 110), "", *aligned(lines, left=1), "", *self._few, self.origin])
 
     @property
     def _few(self) -> list[str]:
@@ -270,11 +332,15 @@ class Reconstruction:
         noun = (
             "rows" if units is None or self.schema.unit is None else f"units ({quoted_text(self.schema.unit.column)})"
         )
-        few = [] if self.view in ("noisy", "weighted") else [count for count in counts if 0 < count < FEWEST_SAFE_ROWS]
+        is_exact = self.view not in ("noisy", "weighted") and self.known != "bins"
+        few = [count for count in counts if is_exact and 0 < count < FEWEST_SAFE_ROWS]
         single = f" ({few.count(1)} with a single one)" if 1 in few else ""
-        start = f"{len(few)} of {len(self.supports)} regions {'has' if len(few) == 1 else 'have'}"
-        line = f"{start} fewer than {FEWEST_SAFE_ROWS} {noun}{single}. Entropy does not measure this risk; "
-        return [f"{line}use `hedgerow report` or leaf_risk."] if few else []
+        places, advice = (
+            ("regions", "; use `hedgerow report` or leaf_risk.") if self.known == "regions" else ("totals", ".")
+        )
+        start = f"{len(few)} of {len(self.supports)} {places} {'has' if len(few) == 1 else 'have'}"
+        line = f"{start} fewer than {FEWEST_SAFE_ROWS} {noun}{single}. Entropy does not measure this risk{advice}"
+        return [line] if few else []
 
     def __repr__(self) -> str:
         return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"
@@ -289,6 +355,28 @@ def groups_of(table: Table, schema: Schema | None, column: str) -> tuple[Sequenc
         raise DomainError(f"the column must be one of the attributes {known}.", column=column)
     table.require([column])
     return distinct(label_values(table.data.get_column(column)))
+
+
+_NOUN = {"regions": "regions of the rows", "totals": "totals of the rows", "both": "totals of the rows"}
+_KNOWN = {
+    "regions": "With the model, and if the region of each row is known",
+    "totals": "With the scorecard, and if the total of each row is known",
+    "bins": "With the scorecard and its numbers of rows by bin",
+    "both": "With the scorecard and its numbers of rows by bin, and if the total of each row is known",
+}
+
+
+def whole_supports(supports: Sequence[int], expected: int) -> tuple[int, ...]:
+    """Return numbers of rows as whole numbers, one for each region; ArgumentError otherwise."""
+    problem = ArgumentTypeError("supports must be a sequence of whole numbers, one for each region.")
+    values = guarded(lambda: list(supports), problem)
+    if len(values) != expected:
+        raise ArgumentError(f"supports must have one number for each of {expected} regions, got {len(values)}.")
+    if not all(
+        isinstance(n, (int, np.integer, float, np.floating)) and n >= 0 and float(n).is_integer() for n in values
+    ):
+        raise ArgumentError("supports must be whole numbers >= 0.")
+    return tuple(map(int, values))
 
 
 def _rows(count: int) -> str:

@@ -135,10 +135,15 @@ class ProbabilisticDataset:
                 raise ArgumentError(f"{problem}; pass the model instead.")
             measured, paths = model, None
         else:
+            paths = paths_of(model, schema, features)[0]
             measured = reconstruction(
                 model, schema, supports=supports, resolution=resolution, prior=prior, features=features
             )
-            paths = paths_of(model, schema, features)[0]
+        if measured.known != "regions":
+            raise ArgumentError(
+                "the rows of a scorecard's totals or bins are not independent boxes, so they have no probabilistic "
+                "dataset; use the result of `reconstruction`."
+            )
         if measured.domain.independent_bits:
             raise ArgumentError("independent bits are not columns of a table; set `independent_bits=False`.")
         refined, weights = measured.domain.schema, measured.domain.weights

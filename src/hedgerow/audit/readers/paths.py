@@ -109,19 +109,21 @@ class Paths:
     def apply(self, data: Any, schema: Schema) -> Index:
         """Return the leaf of each row of a table, or pattern of a tally, shape ``(n_rows,)``, counted from 0."""
         attributes = {literal.attribute for literal in self.literals}
-        used = [name for name in schema.names if name in attributes]
-        bins: Mapping[str, Whole]
-        if isinstance(data, Tally):
-            if data.schema.attributes != schema.attributes:
-                raise ArgumentError("the tally must be counted on the schema of the model.")
-            bins, size = data.bins(used), len(data.rows())
-        else:
-            table = Table.of(data)
-            bins, size = schema.encode(table, used), len(table)
+        bins, size = bins_of(data, schema, [name for name in schema.names if name in attributes])
         leaves = first_that_holds(self.paths, schema, bins, size)
         if (leaves < 0).any():
             raise ArgumentError("some rows are in no leaf; the last region must contain all remaining rows.")
         return leaves
+
+
+def bins_of(data: Any, schema: Schema, names: Sequence[str]) -> tuple[Mapping[str, Whole], int]:
+    """Return the bins of attributes for each row of a table, or pattern of a tally, and their number. **Private**."""
+    if isinstance(data, Tally):
+        if data.schema.attributes != schema.attributes:
+            raise ArgumentError("the tally must be counted on the schema of the model.")
+        return data.bins(names), len(data.rows())
+    table = Table.of(data)
+    return schema.encode(table, names), len(table)
 
 
 def leaf_paths(root: Any, children: Callable[[Any], Sequence[tuple[Any, Path]]]) -> Iterator[tuple[Any, Path]]:
