@@ -15,7 +15,7 @@ def test_robustness_is_the_share_of_flips_that_leave_the_label():
     y = X[:, 0].copy()
     y[::10] ^= 1
     made = attempt(lambda table: table[:, 0], X, y)
-    scores = LabelOnlyAttack(max_distance=3, draws=200).scores(made)
+    scores = LabelOnlyAttack(max_distance=3, draws=200).robustness(made, made.suspects)
     right = X[made.suspects, 0] == y[made.suspects]
     assert (scores[~right] == 0).all()
     draws = 200 * right.sum()
@@ -24,13 +24,25 @@ def test_robustness_is_the_share_of_flips_that_leave_the_label():
     assert scores[right].std() > 0
 
 
-def test_rows_far_from_the_boundary_score_higher():
+def test_rows_far_from_the_boundary_are_more_robust():
     # predicted is whether at least 4 of 8 bits are true
     X = np.random.default_rng(0).integers(0, 2, (200, 8))
     y = X.sum(axis=1) >= 4
     made = attempt(lambda table: table.sum(axis=1) >= 4, X, y)
-    scores, size = LabelOnlyAttack(max_distance=3).scores(made), X[made.suspects].sum(axis=1)
+    scores = LabelOnlyAttack(max_distance=3).robustness(made, made.suspects)
+    size = X[made.suspects].sum(axis=1)
     assert scores[size >= 7].min() > scores[size == 4].max()
+
+
+@pytest.mark.parametrize("fragile", ["members", "non-members"])
+def test_it_is_learned_whether_robust_rows_are_members(fragile):
+    # all rows are of class 0 and correctly predicted; rows of one kind are all true, and every flip changes their label
+    X = np.random.default_rng(0).permuted(np.tile([1, 0, 0, 0, 0, 0, 0, 0], (200, 1)), axis=1)
+    X[:100] = 1
+    X = X if fragile == "members" else X[::-1]
+    made = attempt(lambda table: (table.sum(axis=1) > 5) & ~table.all(axis=1), X, np.zeros(200, dtype=bool))
+    scores = LabelOnlyAttack(max_distance=2).scores(made)
+    assert scores[:30].min() > scores[30:].max()
 
 
 def test_copies_are_drawn_in_batches_of_bounded_size(monkeypatch):
@@ -42,7 +54,8 @@ def test_copies_are_drawn_in_batches_of_bounded_size(monkeypatch):
         seen.append(len(table))
         return y if len(table) == 100 else table[:, 0]
 
-    LabelOnlyAttack(max_distance=2, draws=3).scores(attempt(predict, X, y, known=0.8))
+    made = attempt(predict, X, y, known=0.8)
+    LabelOnlyAttack(max_distance=2, draws=3).robustness(made, made.suspects)
     assert max(seen[1:]) <= 50
     assert sum(seen[1:]) == 2 * 3 * 20
 

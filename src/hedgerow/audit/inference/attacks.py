@@ -1,5 +1,6 @@
 """Membership inference attacks: their protocol, a random forest on predictions, and label-only robustness."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar
@@ -110,17 +111,22 @@ class RandomForestAttack:
 
 
 _MOST_ROWS = 100_000  # rows perturbed at a time, which bounds memory
+_LEAF = 0.03  # smallest share of the known rows in a leaf of the forest, since robustness has many values
 
 
 @dataclass(frozen=True)
 class LabelOnlyAttack:
     """Membership inference from the predicted labels of perturbed copies of a row.
 
-    A misclassified row scores 0. A correctly classified row scores ½ plus half the share of its perturbed copies that
-    are classified correctly, so robust predictions score high. There are `draws` copies at each distance from 1 to
-    `max_distance`. A copy at distance d has values of other bins in d random attributes. The values come from rows that
-    the attacker knows, and each bin that occurs there is equally likely. Without a schema, every column is a bit, and a
-    perturbation flips it, as in SSRL on one-hot columns.
+    A misclassified row has robustness 0. A correctly classified row has robustness ½ plus half the share of its
+    perturbed copies that are classified correctly. There are `draws` copies at each distance from 1 to `max_distance`.
+    A copy at distance d has values of other bins in d random attributes. The values come from rows that the attacker
+    knows, and each bin that occurs there is equally likely. Without a schema, every column is a bit, and a perturbation
+    flips it, as in SSRL on one-hot columns.
+
+    A random forest on (prediction, true label, robustness), fitted on the known members and non-members, scores the
+    rows. The paper of the attack instead takes robust rows for members. On trees the opposite often holds: an unusual
+    member has a small leaf of its own, and is correctly classified but not robust.
 
     Attributes
     ----------
@@ -144,19 +150,33 @@ class LabelOnlyAttack:
             object.__setattr__(self, name, check_integer(name, getattr(self, name), 1))
 
     def scores(self, attempt: Attempt) -> Floats:
-        """Return the robustness of the correct prediction of each suspect, from 0 to 1."""
+        """Return the forest's membership probability of each suspect."""
+        known = np.concatenate([attempt.members, attempt.non_members])
+        member = np.repeat([1, 0], [len(attempt.members), len(attempt.non_members)])
+        index = np.concatenate([known, attempt.suspects])
+        labels, predicted = attempt.rows.values[index], attempt.predictions[index]
+        classes = np.unique(np.concatenate([labels, predicted]))
+        robustness = self.robustness(attempt, index)
+        features = np.column_stack([predicted[:, None] == classes, labels[:, None] == classes, robustness])
+        seed = int(attempt.rng.integers(2**31))
+        least = math.ceil(_LEAF * len(known))
+        forest = RandomForestClassifier(min_samples_leaf=least, random_state=seed).fit(features[: len(known)], member)
+        return forest.predict_proba(features[len(known) :])[:, 1]
+
+    def robustness(self, attempt: Attempt, index: Index) -> Floats:
+        """Return the robustness of the correct prediction of each of these rows, from 0 to 1."""
         if attempt.is_number:
             raise ArgumentError(f"{NO_CLASSES}; use attack='random-forest' or audit.lira.")
         rows = attempt.rows
         known = np.concatenate([attempt.members, attempt.non_members])
         perturber = Perturber.of(rows, known, self.schema or attempt.schema)
-        right = attempt.predictions[attempt.suspects] == rows.values[attempt.suspects]
-        scores = np.zeros(len(attempt.suspects))
+        right = attempt.predictions[index] == rows.values[index]
+        result = np.zeros(len(index))
         if right.any():
-            scores[right] = 0.5 + self._robustness(attempt, perturber, attempt.suspects[right]) / 2
-        return scores
+            result[right] = 0.5 + self._share_right(attempt, perturber, index[right]) / 2
+        return result
 
-    def _robustness(self, attempt: Attempt, perturber: "Perturber", index: Index) -> Floats:
+    def _share_right(self, attempt: Attempt, perturber: "Perturber", index: Index) -> Floats:
         truth, correct = attempt.rows.values[index], np.zeros(len(index))
         distances = range(1, min(self.max_distance, len(perturber)) + 1)
         at_once = max(_MOST_ROWS // len(index), 1)
