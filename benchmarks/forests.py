@@ -20,35 +20,16 @@ With a prior, the search over 30 bagged trees finds no table within a minute at 
 """
 
 import numpy as np
-import pandas as pd
 from measure import report, use_all_cores
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 
 import hedgerow as hr
 from hedgerow.audit import Paths
-from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
 from lab.forests import GuessedTable, reconstruct
+from studies.later_work import COLUMNS, SCHEMA, VALUES, compas, one_hot
 
 ROWS, TREES, DEPTH, SOME, MANY, SEEDS, POPULATIONS = 100, 10, 5, 30, 100, 5, 10
 EPSILONS = (1.0, 10.0)
-AGES, PRIORS = ("18-20", "21-22", "23-25", "26-45", ">45"), ("2-3", "0", "1", ">3")
-SCHEMA = Schema(
-    {
-        "male": Boolean(),
-        "age": Categorical(AGES),
-        "felonies": Boolean(),
-        "misdemeanors": Boolean(),
-        "juvenile": Boolean(),
-        "priors": Categorical(PRIORS),
-        "misdemeanor": Boolean(),
-    },
-    Label("recidivism", (False, True)),
-)
-COLUMNS = tuple(
-    Literal(name, "true") if isinstance(attribute, Boolean) else Literal(name, "=", (value,))
-    for name, attribute in SCHEMA.attributes
-    for value in (("",) if isinstance(attribute, Boolean) else attribute.values)
-)
 
 
 def main():
@@ -143,37 +124,12 @@ def private_tree(bits, labels, epsilon, rng):
     return Paths(tuple(paths), counts=tuple(counts), classes=(False, True), view="noisy", exclusive=True)
 
 
-def one_hot(table):
-    """Return the 14 columns of 0 and 1."""
-    return np.column_stack([table[x.attribute] == (x.operands or (True,))[0] for x in COLUMNS]).astype(int)
-
-
 def marginals(table):
     """Return the shares of each attribute's bins among rows that are not attacked."""
     shares = {}
-    for name, attribute in SCHEMA.attributes:
-        values = (False, True) if isinstance(attribute, Boolean) else attribute.values
+    for name, values in VALUES.items():
         shares[name] = [float((table[name] == value).mean()) for value in values]
     return shares
-
-
-def compas():
-    """Return COMPAS as DRAFT's file bins it, and the labels."""
-    data = hr.datasets.load("compas")
-    raw = data.frame
-    juvenile = raw[["juv_fel_count", "juv_misd_count", "juv_other_count"]]
-    table = pd.DataFrame(
-        {
-            "male": raw["sex"] == "Male",
-            "age": pd.cut(raw["age"], [17, 20, 22, 25, 45, 120], labels=AGES).astype(str),
-            "felonies": juvenile["juv_fel_count"] > 0,
-            "misdemeanors": juvenile["juv_misd_count"] > 0,
-            "juvenile": juvenile.sum(axis=1) > 0,
-            "priors": pd.cut(raw["priors_count"], [-1, 0, 1, 3, 99], labels=("0", "1", "2-3", ">3")).astype(str),
-            "misdemeanor": raw["c_charge_degree"] == "M",
-        }
-    )
-    return table, data.labels.to_numpy() == 1
 
 
 if __name__ == "__main__":
