@@ -1,7 +1,7 @@
 """What later work measured on private forests, measured again: the noise, one unknown row, and tables that agree.
 
-`python -m studies.later_work` writes docs/studies/later-work/*.csv; `python -m studies.later_work noise` one of them.
-The names are `noise`, `one_row` and `agree`; `agree` needs `pip install -r lab/requirements.txt`.
+`python -m studies.later_work` writes docs/studies/later-work/*.csv; `python -m studies.later_work noise` writes
+noise.csv. The names are `noise`, `forests`, `trees` and `agree`, which needs `pip install -r lab/requirements.txt`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hedgerow.schema import Literal
 from studies.results import write_csv
 
 FOLDER = Path(__file__).parents[1] / "docs" / "studies" / "later-work"
-TREES, DEPTH, ROWS, SEEDS, TARGETS = 10, 5, 2000, 5, 100  # as the published runs of one unknown row
+TREES, DEPTH, ROWS, SEEDS, TREE_SEEDS, TARGETS = 10, 5, 2000, 10, 5, 100  # as the published runs of one unknown row
 EPSILONS = (0.1, 1.0, 5.0, 10.0)
 AGES, PRIORS = ("18-20", "21-22", "23-25", "26-45", ">45"), ("2-3", "0", "1", ">3")
 SCHEMA = hr.Schema(
@@ -80,7 +80,7 @@ def patterns() -> pd.DataFrame:
 
 
 def one_hot(table: pd.DataFrame) -> Integers:
-    """Return the 14 columns of 0 and 1 in which errors are counted: one for a boolean, one for each other value."""
+    """Return the 14 columns of 0 and 1 in which errors are counted: of booleans, and of each value of categories."""
     columns = [table[test.attribute] == (test.operands or (True,))[0] for test in COLUMNS]
     return np.column_stack(columns).astype(np.int64)
 
@@ -176,7 +176,7 @@ def noise() -> Iterator[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Known:
-    """What the attacker knows besides the model: the other rows, as numbers of each pattern and class.
+    """Knowledge of the attacker besides the model: the other rows, as numbers of each pattern and class.
 
     Attributes
     ----------
@@ -326,33 +326,74 @@ class DrawnTree:
         return draw + noise[self.leaves]
 
 
-def one_row() -> Iterator[dict[str, Any]]:
-    """Yield the errors of the best guess of an unknown row, with and without a model, means over targets."""
-    table, labels = compas()
-    places, classes = codes(table), labels.astype(np.int64)
-    for epsilon, seed in product(EPSILONS, range(SEEDS)):
-        rng = np.random.default_rng(seed)
+@dataclass(frozen=True)
+class Game:
+    """A table, and its rows that are attacked while all other rows are known.
+
+    Attributes
+    ----------
+    table : DataFrame
+        The rows of the table.
+    labels : ndarray
+        Their labels.
+    rows : ndarray of shape (n_patterns, n_classes)
+        The same as numbers of rows.
+    targets : sequence
+        The pattern and class of each row that is attacked.
+    rest : tuple
+        The patterns and classes of rows outside, for the accuracy.
+    """
+
+    table: pd.DataFrame
+    labels: Any
+    rows: Floats
+    targets: Sequence[tuple[int, int]]
+    rest: tuple[Integers, Integers]
+
+    @classmethod
+    def drawn(cls, rng: np.random.Generator) -> Game:
+        """Draw the rows of COMPAS that are inside, and the targets."""
+        table, labels = compas()
+        places, classes = codes(table), labels.astype(np.int64)
         inside, outside = np.split(rng.permutation(len(table)), [ROWS])
         rows = np.zeros((len(patterns()), CLASSES))
         np.add.at(rows, (places[inside], classes[inside]), 1)
         targets = [(int(places[row]), int(classes[row])) for row in rng.choice(inside, TARGETS, replace=False)]
-        forest, proper = Forest.grown(rows, epsilon, rng)
-        tree = DrawnTree.drawn(table.iloc[inside], labels[inside], epsilon, seed)
-        models = {"forest as published": forest, "forest, discrete Laplace": proper, "drawn tree": tree}
-        for name, model in models.items():
-            predicted = model.predict()
-            yield {
-                "model": name,
-                "epsilon": epsilon,
-                "seed": seed,
-                **mean_errors(model, rows, targets),
-                "accuracy": (predicted[places[outside]] == classes[outside]).mean(),
-                "majority": max(labels[outside].mean(), 1 - labels[outside].mean()),
-            }
+        return cls(table.iloc[inside], labels[inside], rows, targets, (places[outside], classes[outside]))
+
+    def record(self, name: str, epsilon: float, seed: int, model: Forest | DrawnTree) -> dict[str, Any]:
+        """Return the success of the best guesses with a model, and its accuracy on the rows outside."""
+        places, classes = self.rest
+        return {
+            "model": name,
+            "epsilon": epsilon,
+            "seed": seed,
+            **mean_errors(model, self.rows, self.targets),
+            "accuracy": (model.predict()[places] == classes).mean(),
+            "majority": max(classes.mean(), 1 - classes.mean()),
+        }
+
+
+def forests() -> Iterator[dict[str, Any]]:
+    """Yield the errors of the best guess of an unknown row from a forest with either noise."""
+    for epsilon, seed in product(EPSILONS, range(SEEDS)):
+        rng = np.random.default_rng(seed)
+        game = Game.drawn(rng)
+        published, proper = Forest.grown(game.rows, epsilon, rng)
+        yield game.record("forest as published", epsilon, seed, published)
+        yield game.record("forest, discrete Laplace", epsilon, seed, proper)
+
+
+def trees() -> Iterator[dict[str, Any]]:
+    """Yield the errors of the best guess of an unknown row from a drawn tree, for the same rows as `forests`."""
+    for epsilon, seed in product(EPSILONS, range(TREE_SEEDS)):
+        game = Game.drawn(np.random.default_rng(seed))
+        tree = DrawnTree.drawn(game.table, game.labels, epsilon, seed)
+        yield game.record("drawn tree", epsilon, seed, tree)
 
 
 def mean_errors(model: Forest | DrawnTree, rows: Floats, targets: Sequence[tuple[int, int]]) -> dict[str, float]:
-    """Return what an attacker learns of rows from a model, means over the rows."""
+    """Return the success of the attacker on rows, as means over the rows."""
     results = {target: guess_row(model, rows, target) for target in set(targets)}
     means = np.mean([results[target] for target in targets], axis=0)
     return dict(zip(("error", "error without", "exact", "exact without", "bits"), means.tolist(), strict=True))
@@ -406,7 +447,12 @@ def agree() -> Iterator[dict[str, Any]]:
             }
 
 
-PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {"noise": noise, "one_row": one_row, "agree": agree}
+PARTS: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {
+    "noise": noise,
+    "forests": forests,
+    "trees": trees,
+    "agree": agree,
+}
 
 
 def main() -> None:

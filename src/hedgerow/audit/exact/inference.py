@@ -72,10 +72,11 @@ def exact_inference(
         The same errors as `exact_membership`, and ValueError if the probabilities do not sum to 1 or there are too many
         candidates.
 
-    References ---------- Salem et al., *SoK: Let the Privacy Games Begin!*, IEEE S&P 2023, for the game. Cherubin et
-    al., *Closed-Form Bounds for DP-SGD against Record-level Inference*, USENIX Security 2024; Chatzikokolakis et al.,
-    *Bayes Security: A Not So Average Metric*, CSF 2023: Bayes security is the minimum over all priors of 1 minus the
-    advantage.
+    References
+    ----------
+    Salem et al., *SoK: Let the Privacy Games Begin!*, IEEE S&P 2023, for the game. Cherubin et al., *Closed-Form Bounds
+    for DP-SGD against Record-level Inference*, USENIX Security 2024; Chatzikokolakis et al., *Bayes Security: A Not So
+    Average Metric*, CSF 2023: Bayes security is the minimum over all priors of 1 minus the advantage.
 
     Examples
     --------
