@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from math import prod
-from operator import or_
+from operator import and_, or_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,10 @@ class Region:
     def __post_init__(self) -> None:
         if any(len(other) != len(self.box) for other in self.earlier):
             raise ArgumentError(f"earlier boxes must have {len(self.box)} attributes, like the box.")
+
+    def __and__(self, other: "Region") -> "Region":
+        """Return the region of the rows that lie in both."""
+        return Region(tuple(map(and_, self.box, other.box)), self.earlier + other.earlier)
 
 
 def count_rows(region: Region, weights: PerBin) -> int:

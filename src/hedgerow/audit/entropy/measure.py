@@ -203,21 +203,14 @@ def joint_reconstruction(
     >>> both.uncertainty <= min(hr.audit.reconstruction(model).uncertainty for model in models)
     True
     """
-    problem = ArgumentTypeError(f"models must be a sequence of models, got {type(models).__name__}.")
-    several = guarded(lambda: list(models), problem)
-    read = [(*own, are_steps_read(model)) for model in several for own in _each_paths(model, schema)]
-    if not read:
-        raise ArgumentError("models must contain at least one model, got none.")
-    if any(own != read[0][2] for _, _, own, _ in read):
-        raise ArgumentError("the models have different schemas; pass `schema`.")
-    schema = read[0][2]
-    literals = chain.from_iterable(paths.literals for _, paths, _, _ in read)
+    members, all_paths, schema = paths_of_several(models, schema)
+    literals = chain.from_iterable(paths.literals for paths in all_paths)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
-    comparable = [normalised(paths, domain.schema) for _, paths, _, _ in read]
+    comparable = [normalised(paths, domain.schema) for paths in all_paths]
     leaves = np.column_stack([paths.apply(data, domain.schema) for paths in comparable])
     rows = data.rows() if isinstance(data, Tally) else None
     note = ""
-    for (model, _, _, steps), paths, places in zip(read, comparable, leaves.T, strict=True):
+    for (model, steps), paths, places in zip(members, comparable, leaves.T, strict=True):
         _check_counts(paths, places, rows, steps)
         note = note or _mismatch(compare_counts(model, paths, places, data))
     combinations, places = np.unique(leaves, axis=0, return_inverse=True)
@@ -226,7 +219,7 @@ def joint_reconstruction(
     by_model = [(domain.regions(paths), paths.conditions(domain.schema)) for paths in comparable]
     regions, words = list[Region](), list[str]()
     for leaf in combinations.tolist():
-        regions.append(_intersection([own[j] for (own, _), j in zip(by_model, leaf, strict=True)]))
+        regions.append(reduce(and_, (own[j] for (own, _), j in zip(by_model, leaf, strict=True))))
         words.append("; ".join(own[j] for (_, own), j in zip(by_model, leaf, strict=True)))
     possible, bits, prior_bits = _entropies(regions, schema, domain, prior)
     measured = tuple(words), tuple(regions), possible, bits, supports, "data", prior_bits
@@ -237,6 +230,20 @@ def _mismatch(compared: CountComparison) -> str:
     return compared.sentence if compared.is_mismatch else ""
 
 
+def paths_of_several(
+    models: Sequence[Any], schema: Schema | None
+) -> tuple[list[tuple[Any, bool | None]], list[Paths], Schema]:
+    """Return each model with the result of `are_steps_read`, its decision paths, and the common schema."""
+    problem = ArgumentTypeError(f"models must be a sequence of models, got {type(models).__name__}.")
+    several = guarded(lambda: list(models), problem)
+    read = [(*own, are_steps_read(model)) for model in several for own in _each_paths(model, schema)]
+    if not read:
+        raise ArgumentError("models must contain at least one model, got none.")
+    if any(own != read[0][2] for _, _, own, _ in read):
+        raise ArgumentError("the models have different schemas; pass `schema`.")
+    return [(model, steps) for model, _, _, steps in read], [paths for _, paths, _, _ in read], read[0][2]
+
+
 def _each_paths(model: Any, schema: Schema | None) -> Iterator[tuple[Any, Paths, Schema]]:
     """Yield a model, or each tree of an ensemble, with its decision paths and its schema."""
     if schema is None or not members(final_model(model)[1]):
@@ -244,11 +251,6 @@ def _each_paths(model: Any, schema: Schema | None) -> Iterator[tuple[Any, Paths,
         return
     for tree, features in trees_of(model, schema):
         yield tree, *paths_of(tree, schema, features)
-
-
-def _intersection(regions: Sequence[Region]) -> Region:
-    box = tuple(reduce(and_, masks) for masks in zip(*(region.box for region in regions), strict=True))
-    return Region(box, tuple(chain.from_iterable(region.earlier for region in regions)))
 
 
 def _entropies(
