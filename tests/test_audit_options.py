@@ -140,6 +140,10 @@ CASES = {  # for each audit: its arguments, and for each option another value, a
             "prior": PRIOR,
         },
     ),
+    "unlinked_reconstruction": (
+        lambda: {"models": [fitted(1), fitted(2)]},
+        {"schema": WIDE, "independent_bits": True, "resolution": {"age": 0.01}},
+    ),
     "totals": (lambda: {"scorecard": real_card()}, {"resolution": {"a": 0.01}}),
     "stored_contents": (
         lambda: {"model": OneHotEncoder().fit([["red"], ["blue"]])},

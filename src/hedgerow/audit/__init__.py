@@ -10,6 +10,7 @@ from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.entropy.measure import joint_reconstruction, reconstruction
 from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.entropy.totals import TotalEntropy, totals
+from hedgerow.audit.entropy.unlinked import UnlinkedReconstruction, unlinked_reconstruction
 from hedgerow.audit.entropy.values import Values
 from hedgerow.audit.exact.inference import ExactInference, exact_inference
 from hedgerow.audit.exact.membership import ExactMembership, TradeOff, exact_membership
@@ -34,8 +35,9 @@ __all__ = [
     "EmpiricalEpsilon", "EnsembleRisk", "ExactInference", "ExactMembership", "HasRegions", "LabelOnlyAttack",
     "LabelledRows", "LeafRisk", "Leaves", "MemberLeaves", "Membership", "OfflineLira", "OfflineRmia", "OneRunEpsilon",
     "OnlineLira", "Overfit", "Paths", "ProbabilisticDataset", "RandomForestAttack", "Reconstruction", "Region",
-    "Rmia", "RowDistribution", "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff", "Values",
+    "Rmia", "RowDistribution", "ShadowAttack", "ShadowMembership", "Shadows", "TotalEntropy", "TradeOff",
+    "UnlinkedReconstruction", "Values",
     "align", "empirical_epsilon", "exact_inference", "exact_membership", "joint_reconstruction", "leaf_risk", "lira",
     "membership", "one_run_epsilon", "overfit", "reconstruction", "stored_contents", "totals", "trees_of",
-    "worst_neighbours",
+    "unlinked_reconstruction", "worst_neighbours",
 ]  # fmt: skip

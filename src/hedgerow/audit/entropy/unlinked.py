@@ -1,0 +1,257 @@
+"""Residual entropy given several models of one table whose rows are not linked across models, by maximum entropy."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import fsum, inf, log
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from scipy import optimize, sparse
+
+from hedgerow.audit.counting.bin_values import Resolution
+from hedgerow.audit.counting.outside import PerBin
+from hedgerow.audit.counting.regions import Region, count_rows_each
+from hedgerow.audit.entropy.domain import Domain, normalised
+from hedgerow.audit.entropy.measure import paths_of_several, reconstruction_of
+from hedgerow.audit.entropy.result import Reconstruction
+from hedgerow.audit.readers.paths import Paths
+from hedgerow.boundary.arrays import Floats, Index, Integers
+from hedgerow.errors import ArgumentError
+from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import aligned
+
+MOST_CELLS = 100_000  # largest number of intersections of regions
+_MOST_SWEEPS = 20_000
+_LEAST_PROGRESS = 1e-10  # bits per row; a sweep with less progress is the last
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class UnlinkedReconstruction:
+    """Residual entropy of the training rows of several models, if rows are not linked across models.
+
+    Attributes
+    ----------
+    alone : tuple of Reconstruction
+        The result for each model without the other models, on the common domain.
+    cells : tuple of tuple of int
+        The intersections of regions that have a possible row: the index of the region in each model.
+    possible_rows : tuple of int
+        The number of possible rows in each cell.
+    classes : tuple, optional
+        The classes whose counts were used; None if only the number of rows in each region was used.
+    expected_rows : ndarray, shape (n_cells, n_classes)
+        The number of rows in each cell in the distribution of maximum entropy, which is not a whole number. A row of
+        class y in region i of model m lies in a cell with probability ``expected_rows[cell, y] / C_m[i, y]``, and
+        there it is uniform.
+    entropy_bits : tuple of float
+        For each model, the residual entropy of the table in bits, given the region **in this model** of each row, the
+        class of each row, and the counts of all models.
+    unplaced_bits : float
+        The residual entropy of the ordered table in bits if no region of a row is known. If class counts were used, the
+        class of each row is known.
+    """
+
+    alone: tuple[Reconstruction, ...]
+    cells: tuple[tuple[int, ...], ...]
+    possible_rows: tuple[int, ...]
+    classes: tuple[Any, ...] | None
+    expected_rows: Floats
+    entropy_bits: tuple[float, ...]
+    unplaced_bits: float
+
+    @property
+    def domain(self) -> Domain:
+        """The possible rows without any model."""
+        return self.alone[0].domain
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.alone[0].n_rows
+
+    @property
+    def uncertainties(self) -> tuple[float, ...]:
+        """Dist_G for each model: `entropy_bits` divided by the entropy without any model."""
+        return tuple(bits / (self.n_rows * self.domain.bits) for bits in self.entropy_bits)
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """The bits per row that the other models add to each model."""
+        both = zip(self.alone, self.entropy_bits, strict=True)
+        return tuple((alone.entropy_bits - bits) / self.n_rows for alone, bits in both)
+
+    def __str__(self) -> str:
+        lines = [["model", "regions", "Dist_G alone", "Dist_G with all models", "gain (bits per row)"]]
+        for place, alone in enumerate(self.alone):
+            numbers = f"{alone.uncertainty:.3f}", f"{self.uncertainties[place]:.3f}", f"{self.gains[place]:.3f}"
+            lines.append([str(place + 1), str(len(alone.regions)), *numbers])
+        knowledge = "The region of each row is known in one model, and rows are not linked across models."
+        used = "" if self.classes is None else " The class of each row is known."
+        return "\n".join([*aligned(lines, left=1), "", fill(knowledge + used, 110)])
+
+    def __repr__(self) -> str:
+        lowest = min(self.uncertainties)
+        return f"<UnlinkedReconstruction: Dist_G = {lowest:.3f} of {self.n_rows} rows, {len(self.alone)} models>"
+
+
+def unlinked_reconstruction(
+    models: Sequence[Any],
+    schema: Schema | None = None,
+    *,
+    independent_bits: bool = False,
+    resolution: Resolution | None = None,
+) -> UnlinkedReconstruction:
+    """Measure how much several models of the same table disclose together, if their rows are not linked.
+
+    The reader of the models knows their regions and exact leaf counts, but not which row in a leaf of one model is
+    which row in a leaf of another. The result is computed from the models alone and is as public as they are.
+    `joint_reconstruction` measures the stronger attacker who can link the rows, and needs them.
+
+    Among all distributions with the counts of all models, the distribution of maximum entropy is chosen by iterative
+    proportional fitting. It excludes no table that has these counts, and each of these tables has the same probability
+    (Csiszár, 1975). Therefore the entropy is the logarithmic loss of the true table, whatever the true table is, and it
+    is never larger than the entropy given one of the models. It exceeds the logarithm of the number of possible tables
+    by a number of bits that grows only with the logarithm of the number of rows.
+
+    Class counts by leaf are used if all models store them for the same classes. If the models predict different labels
+    of the same rows, only the number of rows in each leaf is used.
+
+    Parameters
+    ----------
+    models : sequence of models
+        Models as for `reconstruction`, on the same schema, that store exact leaf counts of the same rows.
+    schema, independent_bits, resolution
+        As for `reconstruction`, with the same errors.
+
+    Raises
+    ------
+    ValueError
+        If a model does not store exact counts of all leaves, if no table has the counts of all models, or if the
+        regions have more than 100,000 intersections. Noisy counts of several models have no common table.
+
+    References
+    ----------
+    Ferry, Aïvodji, Gambs, Huguet and Siala (PDR), *Probabilistic Dataset Reconstruction from Interpretable Models*,
+    2024, Section VI. Csiszár, *I-divergence geometry of probability distributions and minimization problems*, 1975.
+
+    Examples
+    --------
+    >>> import hedgerow as hr
+    >>> data = hr.datasets.load("breast_cancer")
+    >>> learners = [hr.OptimalTreeClassifier(schema=data.schema, max_depth=depth) for depth in (1, 2)]
+    >>> models = [learner.fit(data.frame, data.labels) for learner in learners]
+    >>> print(hr.audit.unlinked_reconstruction(models))
+    model  regions  Dist_G alone  Dist_G with all models  gain (bits per row)
+    ...
+    """
+    _, all_paths, schema = paths_of_several(models, schema)
+    literals = chain.from_iterable(paths.literals for paths in all_paths)
+    domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
+    refined = [normalised(paths, domain.schema) for paths in all_paths]
+    alone = tuple(reconstruction_of(paths, schema, domain, steps=None) for paths in refined)
+    counts, classes = _counts(refined, alone)
+    cells, possible = _intersections([model.regions for model in alone], domain.weights)
+    leaves = np.array(cells, dtype=np.intp).T
+    _check_common_table(leaves, counts)
+    expected, nats = _fitted(leaves, [log(rows) - log(domain.possible_rows) for rows in possible], counts)
+    rest = alone[0].n_rows * domain.bits - nats / log(2)
+    entropies = tuple(rest + _sum_of_logs(own) for own in counts)
+    unplaced = rest + _sum_of_logs(counts[0].sum(axis=0))
+    return UnlinkedReconstruction(alone, cells, possible, classes, expected, entropies, unplaced)
+
+
+def _counts(
+    models: Sequence[Paths], alone: Sequence[Reconstruction]
+) -> tuple[tuple[Integers, ...], tuple[Any, ...] | None]:
+    """Return the rows of each class in each region, or all rows, by model; the totals of all models are equal."""
+    for place, model in enumerate(alone, start=1):
+        if model.view != "exact":
+            problem = f"the models must store exact leaf counts, but the counts of model {place} are {model.view}"
+            raise ArgumentError(f"{problem}; no table has noisy or weighted counts of several models.")
+    classes = models[0].classes
+    by_class = [model.counts for model in models if model.counts and None not in model.counts]
+    is_complete = len(by_class) == len(models) and classes is not None and all(m.classes == classes for m in models)
+    stored = by_class if is_complete else [[(rows,) for rows in model.supports] for model in alone]
+    counts = [np.array(own, dtype=np.int64) for own in stored]
+    totals = [own.sum(axis=0) for own in counts]
+    for place, own in enumerate(totals, start=1):
+        if (own != totals[0]).any():
+            problem = "the models must be learned from the same rows, but have different numbers of rows"
+            named = f"{problem}: {totals[0].tolist()} in model 1, and {own.tolist()} in model {place}"
+            raise ArgumentError(f"{named} (by class, if there are several).")
+    return tuple(counts), classes if is_complete else None
+
+
+def _intersections(
+    regions: Sequence[Sequence[Region]], weights: PerBin
+) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    """Return the combinations of regions, one of each model, that have a possible row, and their possible rows."""
+    combined: list[tuple[tuple[int, ...], Region | None]] = [((), None)]
+    possible: tuple[int, ...] = ()
+    for own in regions:
+        if len(combined) * len(own) > MOST_CELLS:
+            raise ArgumentError(
+                f"the regions have more than {MOST_CELLS:,} intersections; pass fewer or smaller models."
+            )
+        product = [
+            ((*cell, place), region if whole is None else whole & region)
+            for cell, whole in combined
+            for place, region in enumerate(own)
+        ]
+        rows = count_rows_each([region for _, region in product], weights)
+        combined = [item for item, count in zip(product, rows, strict=True) if count]
+        possible = tuple(filter(None, rows))
+    return tuple(cell for cell, _ in combined), possible
+
+
+def _check_common_table(leaves: Index, counts: Sequence[Integers]) -> None:
+    """Raise ArgumentError if no distribution of rows over the cells has the counts of all models."""
+    n_cells = leaves.shape[1]
+    sums = [
+        sparse.csr_matrix((np.ones(n_cells), (own, np.arange(n_cells))), (len(rows), n_cells))
+        for own, rows in zip(leaves, counts, strict=True)
+    ]
+    for limits in np.concatenate(counts).T:
+        solution = optimize.linprog(np.zeros(n_cells), A_eq=sparse.vstack(sums), b_eq=limits, method="highs")
+        if not solution.success:
+            raise ArgumentError("no table has the leaf counts of all models; pass models of the same rows.")
+
+
+def _fitted(leaves: Index, log_masses: Sequence[float], counts: Sequence[Integers]) -> tuple[Floats, float]:
+    """Return the expected rows of each cell and class by iterative proportional fitting.
+
+    Expected rows are ``mass · Π_m exp(potential of the region of model m)``. The second result is the sum of all
+    potentials, each weighted by its count.
+    """
+    with np.errstate(divide="ignore"):
+        targets = [np.log(own) for own in counts]
+    potentials = [np.zeros(own.shape) for own in counts]
+    orders = [np.argsort(own, kind="stable") for own in leaves]
+    total, n_rows = -inf, counts[0].sum()
+    logs = np.repeat(np.array(log_masses)[:, None], counts[0].shape[1], axis=1)
+    for _ in range(_MOST_SWEEPS):
+        for place, (own, order) in enumerate(zip(leaves, orders, strict=True)):
+            occupied, starts = np.unique(own[order], return_index=True)
+            sums = np.logaddexp.reduceat(logs[order], starts, axis=0)
+            empty = np.isneginf(targets[place][occupied])
+            step = np.where(empty, -inf, targets[place][occupied] - np.where(empty, 0.0, sums))
+            potentials[place][occupied] += step
+            full = np.zeros(counts[place].shape)
+            full[occupied] = step
+            logs = logs + full[own]
+        before, total = total, fsum(map(_weighted, counts, potentials))
+        if total - before <= _LEAST_PROGRESS * n_rows:
+            break
+    return np.exp(logs), total
+
+
+def _weighted(counts: Integers, values: Floats) -> float:
+    used = counts > 0
+    return float((counts[used] * values[used]).sum())
+
+
+def _sum_of_logs(counts: Integers) -> float:
+    """Return ``Σ count · log2 count``."""
+    return _weighted(counts, np.log2(np.maximum(counts, 1)))
