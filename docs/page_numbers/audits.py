@@ -166,6 +166,8 @@ def forests() -> str:
     rows = [(forest, "", *cells(forest, ""), "", "") for forest in grown]
     for epsilon, published in PUBLISHED.items():
         rows.append(("private forest", f"{float(epsilon):g}", *cells("private forest", epsilon), *published))
+        proper = "private forest, discrete Laplace"
+        rows.append((proper, f"{float(epsilon):g}", *cells(proper, epsilon), "", ""))
         for name in ("PrivateTreeClassifier", "PrivateRuleListClassifier"):
             rows.append((f"{name} with counts", f"{float(epsilon):g}", *cells(name, epsilon), "", ""))
     kinds = ("without a prior", "uniform prior", "public marginals", "published")
