@@ -176,14 +176,8 @@ def _whole(forest: str) -> str:
 
 @number
 def later_whole() -> str:
-    """Return the error of our reconstruction of 100 rows from a private forest at ε = 10, and that about other rows."""
-    return _whole("private forest")
-
-
-@number
-def later_whole_proper() -> str:
-    """Return the same with discrete Laplace noise."""
-    return _whole("private forest, discrete Laplace")
+    """Return the errors at ε = 10 of our reconstruction of 100 rows, own and other ones, by the forest's noise."""
+    return f"{_whole('private forest')}, with discrete Laplace noise {_whole('private forest, discrete Laplace')}"
 
 
 @number
