@@ -166,6 +166,25 @@ def test_supports_by_total_and_stored_rows_by_bin_equal_the_rows_themselves(case
     assert reconstruction(stored, resolution=resolution).known == "bins"
 
 
+def test_rows_by_bin_of_some_attributes_leave_the_others_to_the_totals(monkeypatch):
+    points = {"age": ((0,), (1,)), "smoker": ((0,), (1,))}
+    case = Enumerated(card_of(points, ("age", "smoker")), 5)
+    for place in some(case):
+        ages = case.histograms[:, :2]
+        rows = {"age": tuple(ages[place].tolist())}
+        card = card_of(points, ("age", "smoker"), rows=rows, error=0.0)
+        same = (case.total == case.total[place]).all(axis=1) & (ages == ages[place]).all(axis=1)
+        supports = np.bincount(case.total[place], minlength=3).tolist()
+        with monkeypatch.context() as few:
+            exact = reconstruction(card, supports=supports, counts="both").entropy_bits
+            assert 2**exact == pytest.approx(same.sum())
+            few.setattr(bin_rows, "MOST_STEPS", 0)
+            low, high = reconstruction(card, supports=supports, counts="both").entropy_bounds
+        assert low - 1e-9 <= exact <= high + 1e-9
+        bins = (ages == ages[place]).all(axis=1).sum()
+        assert 2 ** reconstruction(card).entropy_bits == pytest.approx(bins)
+
+
 def labelled_tables(n):
     """Return the tables of n rows with labels over a card with three totals: rows, labels and totals of each."""
     case = Enumerated(card_of({"smoker": ((0,), (1,)), "ward": ((0,), (0,), (1,))}, ("smoker", "ward")), n)

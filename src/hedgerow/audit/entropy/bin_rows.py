@@ -21,7 +21,7 @@ from hedgerow.errors import ArgumentError
 from hedgerow.models.points import AttributePoints, Points
 from hedgerow.models.scorecard import Scorecard
 
-MOST_STEPS = 2_000_000
+MOST_STEPS = 200_000
 """The largest number of steps of an exact count of tables with given rows by bin and by total."""
 _MOST_PATTERNS = 2**14  # combinations of bins that an exact count lists
 
@@ -101,21 +101,14 @@ class BinRows:
 
         Attributes without numbers add the entropy of their n values.
         """
-        bits = self.values_bits(domain, prior)
-        for rows in self.rows:
-            if rows is not None:
-                bits += arrangement_bits(rows)
-        return bits
+        return fsum(self.values_bits(domain, prior)) + fsum(map(arrangement_bits, filter(None, self.rows)))
 
-    def values_bits(self, domain: Domain, prior: RowPrior | None = None) -> float:
-        """Return the entropy of the values given the bins, and of the attributes without numbers."""
-        bits = 0.0
-        for rows, free, weights in zip(self.rows, _free_bits(domain, prior), domain.weights, strict=True):
-            if rows is None:
-                bits += self.n_rows * free
-            else:
-                bits += fsum(m * log2(w) for m, w in zip(rows, weights, strict=True) if m)
-        return bits
+    def values_bits(self, domain: Domain, prior: RowPrior | None = None) -> list[float]:
+        """Return the entropy of each attribute's values given their bins, or of all values if numbers are unknown."""
+        return [
+            self.n_rows * free if rows is None else fsum(m * log2(w) for m, w in zip(rows, weights, strict=True) if m)
+            for rows, free, weights in zip(self.rows, _free_bits(domain, prior), domain.weights, strict=True)
+        ]
 
 
 def _stored_rows(part: AttributePoints, sizes: Sequence[int], is_noisy: bool) -> tuple[int, ...]:
@@ -163,7 +156,8 @@ def joint_bits(
     Otherwise, the upper bound is the smaller of two: the entropy given the totals of the rows, and the entropy given
     the rows by bin minus the logarithm of the number of assignments of totals to rows. The second holds because all
     assignments have equal numbers of tables. The lower bound is the entropy of the values given the bins of all rows,
-    plus the logarithm of the number of known rearrangements.
+    plus the logarithm of the number of known rearrangements. Attributes with points whose rows by bin are unknown add
+    nothing to it.
 
     Parameters
     ----------
@@ -192,7 +186,10 @@ def joint_bits(
         return exact, exact
     by_totals = fsum(count * bits for count, bits in totals.values())
     upper = min(by_totals, known.table_bits(domain) - arrangement_bits(list(counts.values())))
-    return min(known.values_bits(domain) + patterns, upper), upper
+    # Totals may determine the values of attributes with points but without known rows by bin.
+    certain = [column is None or rows is not None for column, rows in zip(columns, known.rows, strict=True)]
+    lower = patterns + fsum(bits for bits, is_free in zip(known.values_bits(domain), certain, strict=True) if is_free)
+    return min(lower, upper), upper
 
 
 def count_tables(

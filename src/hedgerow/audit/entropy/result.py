@@ -38,8 +38,8 @@ VIEWS = {
     "data": N_("Rows in each region were counted from the data: for the curator's eyes only, not for release."),
 }
 _TOTAL_VIEWS = {
-    "given": "Rows of each total: as passed in `supports`.",
-    "data": "Rows of each total were counted from the data: for the curator's eyes only, not for release.",
+    "given": N_("Rows of each total: as passed in `supports`."),
+    "data": N_("Rows of each total were counted from the data: for the curator's eyes only, not for release."),
 }
 BIN_VIEWS = {
     "exact": N_("Rows in each bin: the exact numbers that the model stores."),
