@@ -1,6 +1,7 @@
 """`hedgerow audit`."""
 
 import json
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -86,13 +87,21 @@ def test_audit_reports_missing_and_invalid_options(folder, run):
     assert run("audit", "drawn.json", "--data", "other.csv")[0] == 0  # it uses no column
 
 
-def test_audit_refuses_a_scorecard_and_refers_to_its_card(folder, run):
-    a_scorecard(folder)
-    for more in ((), ("--data", "data.csv")):
-        code, out, err = run("audit", "card.json", *more)
-        assert (code, out) == (2, "")
-        assert "expected a model with leaves, got a scorecard" in err
-        assert "Its privacy card bounds the disclosure" in " ".join(err.split())
+def test_audit_of_a_scorecard_uses_its_rows_by_bin_or_the_totals_of_the_rows(folder, run):
+    card = a_scorecard(folder)
+    code, out, err = run("audit", "card.json")
+    assert (code, out) == (2, "")
+    assert "add --data FILE" in err
+    data = pd.read_csv(folder / "data.csv", dtype=str)
+    result = hr.audit.reconstruction(card, data=data)
+    code, out, _ = run("audit", "card.json", "--data", "data.csv", "--by", "sex")
+    assert (code, out.startswith(f"{result}\n\nsex  ")) == (0, True)
+    code, out, _ = run("audit", "card.json", "--data", "data.csv", "--counts", "bins")
+    assert (code, out) == (0, f"{hr.audit.reconstruction(card, data=data, counts='bins')}\n")
+    parts = (replace(card.parts[0], rows=(5, 3, 2), rows_error=0.0), card.parts[1])
+    stored = replace(card, parts=parts)
+    stored.save(folder / "counted.json")
+    assert run("audit", "counted.json") == (0, f"{hr.audit.reconstruction(stored)}\n", "")
 
 
 def test_audit_of_a_model_of_a_number_reads_rows_by_its_schema(folder, run):

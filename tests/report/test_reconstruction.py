@@ -1,7 +1,9 @@
 """Sections on reconstruction, beside the audit that they print."""
 
+from dataclasses import replace
 from math import log2
 
+import pandas as pd
 import pytest
 
 import hedgerow as hr
@@ -71,6 +73,63 @@ def test_the_most_exposed_group_is_named_with_rows_alone():
     assert f"= {worst['group']}. " in section.answer
     assert [row[0] for row in section.grids[0].rows] == [item["group"] for item in by_column["smoker"]]
     assert groups("not measured", ("smoker",)) == ()
+
+
+POINTS = hr.models.Scorecard(
+    SCHEMA,
+    (0,),
+    (
+        hr.models.AttributePoints("smoker", ((0,), (3,))),
+        hr.models.AttributePoints("age", ((0,), (1,), (1,)), rows=(40, 25, -1), rows_error=2.0),
+    ),
+    0.5,
+    None,
+    CARD,
+)
+
+
+def test_a_scorecard_is_measured_by_its_totals_and_its_rows_by_bin():
+    X, _ = a_table()
+    subject, result = Subject(POINTS), hr.audit.reconstruction(POINTS, data=X)
+    section = reconstruction_section(subject, reconstructed(subject, X))
+    values = {fact.key: fact.value for fact in section.facts}
+    assert values["dist_g"] == result.uncertainty
+    assert values["bits_left"] == result.entropy_bits / result.n_rows
+    assert values["least_share_left"] == min(result.ratios)
+    assert values["dist_g_by_bins"] == hr.audit.reconstruction(POINTS).uncertainty
+    assert values["bits_left_by_total"] == hr.audit.totals(POINTS).residual_bits
+    assert "total of each training row" in section.answer
+    assert "number of rows in each bin" in section.answer
+    assert [part in section.notes[0] for part in ("noisy", "curator's eyes")] == [True, True]
+    (by_group,) = groups(reconstructed(subject, X), ("smoker",))
+    assert "who knows the total of a row" in by_group.answer
+
+
+def test_without_rows_a_scorecard_shows_only_released_numbers():
+    subject = Subject(POINTS)
+    section = reconstruction_section(subject, reconstructed(subject))
+    assert {fact.key for fact in section.facts} == {
+        "bits_without_total",
+        "bits_left_by_total",
+        "bits_left_by_bins",
+        "dist_g_by_bins",
+    }
+    assert "training row" not in section.answer
+    assert section.measure == ""
+    points = replace(POINTS, parts=POINTS.parts[:1])
+    section = reconstruction_section(Subject(points), reconstructed(Subject(points)))
+    assert [fact.key for fact in section.facts] == ["bits_without_total", "bits_left_by_total"]
+    assert "--data" in section.measure
+
+
+def test_a_total_with_one_possible_row_is_counted_but_fails_no_check():
+    schema = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
+    parts = (hr.models.AttributePoints("a", ((0,), (1,))), hr.models.AttributePoints("b", ((0,), (2,))))
+    subject = Subject(hr.models.Scorecard(schema, (0,), parts, 0.5, None, without_privacy().privacy))
+    result = reconstructed(subject, pd.DataFrame({"a": [True, False], "b": [True, True]}))
+    values = {fact.key: fact.value for fact in reconstruction_section(subject, result).facts}
+    assert values["known_rows"] == 2
+    assert list(reconstruction_checks(subject, result)) == []
 
 
 def test_what_is_not_stored_is_not_measured():

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.audit import reconstruction
+from hedgerow.audit.entropy.scorecards import KnownCounts
 from hedgerow.cli import options
 from hedgerow.cli.options import DATA, any_model, named_values, option, with_groups
 from hedgerow.cli.output import check_outputs, check_pictures, draw, print_or_write, stage
@@ -36,12 +37,16 @@ def audit(
     independent_bits: Annotated[
         bool, option("Count categories and cut points as independent 0/1 columns.", "--independent-bits")
     ] = False,
+    counts: Annotated[
+        KnownCounts | None,
+        option("Scorecards: the known rows, of each total, of each bin, or both. [default: totals with --data]"),
+    ] = None,
     plot: Annotated[Path | None, option("Plot the residual entropy of the rows (.png, .svg or .pdf).")] = None,
     output: options.TextOutput = None,
     force: options.Force = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Measure how much a tree or rule list discloses about its training rows.
+    """Measure how much a model discloses about its training rows.
 
     The audit counts the tables that are consistent with the model. Dist_G is the share of uncertainty that remains if
     it is known which row is in which leaf: 1 if the model discloses nothing, 0 if it discloses every row.
@@ -49,7 +54,7 @@ def audit(
     Without --data the audit uses the counts that were released with the model; the result is as public as the model.
     With --data it counts the training rows exactly; the result is PRIVATE, for the curator only.
 
-    For a scorecard use `hedgerow report` or, in Python, `hedgerow.audit.totals`.
+    For a scorecard, the audit uses its released rows by bin, or with --data the total of each training row.
 
     [bold]Examples[/bold]:
 
@@ -64,15 +69,19 @@ def audit(
     table.check_used("--data", used=data is not None)
     steps = _steps(resolution)
     whole = None if schema is None else Schema.load(schema)
-    released = leaf_model(any_model(model, schema, needed=True, of_table=True))
-    if data is None and not released.leaf_release.is_complete:
+    released = any_model(model, schema, needed=True, of_table=True)
+    if data is None and released.has_points and not released.bin_supports:
+        raise ArgumentError(f"{model} stores no numbers of rows, only points; add --data FILE.")
+    if data is None and not (released.has_points or leaf_model(released).leaf_release.is_complete):
         raise ArgumentError(f"{model} has no released counts; add --data FILE, or fit it with --release-counts.")
     rows = None
     if data is not None:
         with open_rows(data, table) as opened:
             rows = opened.counted(released.schema if whole is None else whole)
     with stage("counting possible rows"):
-        result = reconstruction(released, whole, data=rows, independent_bits=independent_bits, resolution=steps)
+        result = reconstruction(
+            released, whole, data=rows, independent_bits=independent_bits, resolution=steps, counts=counts
+        )
         groups = {name: result.by_group(name) for name in by or []}
     contents = [f"The file also contains {content}." for content in released.contents]
     parts = [str(result), *(_group_table(*group) for group in groups.items())]

@@ -12,7 +12,8 @@ import numpy as np
 from hedgerow.audit import LabelledRows
 from hedgerow.audit.attack_record import RATES
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of
-from hedgerow.audit.entropy.result import VIEWS, Reconstruction, count_text
+from hedgerow.audit.entropy.measure import reconstruction as reconstruct
+from hedgerow.audit.entropy.result import Reconstruction, count_text
 from hedgerow.audit.entropy.totals import totals
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_bins, compare_counts
 from hedgerow.audit.inference.labelled import unit_numbers
@@ -135,7 +136,7 @@ MOST_RULES = 200
 def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
     """Return the residual entropies given the model, or a sentence that states why they are unknown."""
     if subject.paths is None:
-        return " ".join(filter(None, (_("The decision paths of this model are not known."), subject.unread)))
+        return _without_paths(subject, data)
     if not subject.paths.exclusive and len(subject.paths) > MOST_RULES:
         return _(
             "Counting the possible rows of a list of more than {rules} rules can take long: use hedgerow audit.",
@@ -153,33 +154,86 @@ def reconstructed(subject: Subject, data: Any = None) -> Reconstruction | str:
         return f"{error}"
 
 
+def _without_paths(subject: Subject, data: Any) -> Reconstruction | str:
+    if subject.released is not None and subject.released.has_points:
+        return _of_points(subject, data)
+    return " ".join(filter(None, (_("The decision paths of this model are not known."), subject.unread)))
+
+
+def _of_points(subject: Subject, data: Any) -> Reconstruction | str:
+    """Return the residual entropies given a scorecard's totals of the rows, or else its stored rows by bin."""
+    try:
+        return reconstruct(subject.released, data=data)
+    except HedgerowError as error:
+        if data is not None:
+            raise
+        return f"{error}"
+
+
 def reconstruction_section(subject: Subject, reconstruction: Reconstruction | str) -> Section:
     values: dict[str, Any] = {"totals": None, "problem": "", "view": "", "is_ensemble": subject.is_ensemble}
     facts: Iterable[SheetLine] = ()
     if subject.released is not None and subject.released.has_points:
-        left = totals(subject.released)
-        bits, remaining = decimal(left.bits, 1), decimal(left.residual_bits, 1)
-        facts = (
-            SheetLine("bits_without_total", _("bits of uncertainty about a row"), bits, left.bits),
-            SheetLine(
-                "bits_left_by_total",
-                _("bits that remain for someone who knows the row's total, on average"),
-                remaining,
-                left.residual_bits,
-            ),
-        )
-        values |= {"totals": left, "bits": bits, "left": remaining}
-    elif isinstance(reconstruction, str):
+        return _points_section(subject, reconstruction)
+    if isinstance(reconstruction, str):
         values["problem"] = reconstruction
     else:
         facts = _entropy_facts(reconstruction)
+        values |= _shares_left(reconstruction)
         values |= {
             "possible": number(count_text(reconstruction.domain.possible_rows)),
-            "mean": percent(reconstruction.uncertainty),
-            "least": percent(reconstruction.curve()[0][0]),
-            "view": _(VIEWS[reconstruction.view]),
+            "view": _(reconstruction.origin),
         }
     return section("reconstruction", facts, **values)
+
+
+def _shares_left(result: Reconstruction) -> dict[str, str]:
+    return {"mean": percent(result.uncertainty), "least": percent(result.curve()[0][0])}
+
+
+def _points_section(subject: Subject, known: Reconstruction | str) -> Section:
+    """Return the section for a scorecard: a published total, its stored rows by bin, and the totals of its rows."""
+    left, facts = totals(subject.released), list[SheetLine]()
+    values: dict[str, Any] = {"totals": left, "bits": decimal(left.bits, 1), "left": decimal(left.residual_bits, 1)}
+    facts.append(SheetLine("bits_without_total", _("bits of uncertainty about a row"), values["bits"], left.bits))
+    name = _("bits that remain for someone who knows the row's total, on average")
+    facts.append(SheetLine("bits_left_by_total", name, values["left"], left.residual_bits))
+    stored = _of_points(subject, None) if _stores_rows(subject) else None
+    if isinstance(stored, Reconstruction):
+        mean = stored.entropy_bits / stored.n_rows
+        name = _("bits that remain for a reader of the rows by bin in the file, on average over rows")
+        facts.append(SheetLine("bits_left_by_bins", name, decimal(mean, 1), mean))
+        name = _("Dist_G for a reader of the rows by bin in the file")
+        facts.append(SheetLine("dist_g_by_bins", name, decimal(stored.uncertainty, 3), stored.uncertainty))
+    by_rows = known if isinstance(known, Reconstruction) and known.known == "totals" else None
+    views = [_(result.origin) for result in (stored, by_rows) if isinstance(result, Reconstruction)]
+    if by_rows is not None:
+        facts += _total_facts(by_rows)
+        values |= _shares_left(by_rows)
+    return section(
+        "reconstruction",
+        facts,
+        **values,
+        problem=known if isinstance(known, str) else "",
+        by_bins=percent(stored.uncertainty) if isinstance(stored, Reconstruction) else "",
+        is_by_rows=by_rows is not None,
+        view=" ".join(views),
+    )
+
+
+def _stores_rows(subject: Subject) -> bool:
+    return any(part.rows is not None for part in released_scorecard(subject.released).parts)
+
+
+def _total_facts(result: Reconstruction) -> Iterator[SheetLine]:
+    """Yield the residual entropy for someone who knows the total of each training row. **Private**."""
+    mean, least = result.entropy_bits / result.n_rows, result.curve()[0][0]
+    name = _("bits that remain for someone who knows the total of each training row, on average over rows")
+    yield SheetLine("bits_left", name, decimal(mean, 1), mean)
+    yield SheetLine("dist_g", "Dist_G", decimal(result.uncertainty, 3), result.uncertainty)
+    yield SheetLine("least_share_left", _("smallest share of bits that remains"), decimal(least, 3), float(least))
+    known = _known(result)
+    yield SheetLine("known_rows", _("rows that their totals disclose completely"), number(known), known)
 
 
 def _entropy_facts(result: Reconstruction) -> Iterator[SheetLine]:
@@ -221,12 +275,14 @@ def groups(result: Reconstruction | str, by: Sequence[str]) -> tuple[Section, ..
         title, names = _("By {column}", column=column), (Column("group", column, True), *columns)
         grids.append(Grid(f"by_{len(grids) + 1}", title, names, tuple(rows)))
     mean, least = percent(worst["uncertainty"]), percent(worst["lowest"])
-    return (section("groups", grids=grids, name=name, group=shown_text(worst["group"]), mean=mean, least=least),)
+    by_total = result.known == "totals"
+    group = shown_text(worst["group"])
+    return (section("groups", grids=grids, name=name, group=group, mean=mean, least=least, by_total=by_total),)
 
 
 def reconstruction_checks(subject: Subject, result: Reconstruction | str) -> Iterator[Check]:
     """Yield the check of completely disclosed rows; a mean entropy supports no release."""
-    known = 0 if isinstance(result, str) else _known(result)
+    known = 0 if isinstance(result, str) or result.known != "regions" else _known(result)
     if not known:
         return
     if subject.is_ensemble:  # the model does not show which combinations have rows
