@@ -20,7 +20,8 @@ SCRIPTS = ROOT / "benchmarks"
 GROUPS = {
     "Accuracy and size": (
         *("league", "readability", "accuracy", "exact_accuracy", "outcomes", "scorecards", "several_classes"),
-        *("segments", "wide", "aim", "same_bins", "risk_scores", "published", "three_models"),
+        *("segments", "wide", "aim", "same_bins", "risk_scores", "published", "private_forest"),
+        "three_models",
     ),
     "How defaults were chosen": ("prior", "stop_probability", "objectives", "leaf_shares", "model_choice"),
     "Probabilities, reasons and forecasts": ("calibration", "evaluation", "reasons", "forecasts"),
