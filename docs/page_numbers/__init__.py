@@ -23,6 +23,7 @@ from page_numbers import (
     study_later_work,
     study_merging,
     study_sets,
+    study_smooth_trees,
     study_ssrl,
     study_width,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "study_later_work",
     "study_merging",
     "study_sets",
+    "study_smooth_trees",
     "study_ssrl",
     "study_width",
 ]

@@ -1,4 +1,4 @@
-"""Tables of what choices by smooth sensitivity cost, beside what is claimed for them."""
+"""Tables of the exact and the claimed cost of choices by smooth sensitivity."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def list_node(dataset: str, mechanism: str, epsilon: float) -> tuple[Node, int, 
 
 
 def bounds() -> Iterator[dict[str, Any]]:
-    """Yield what is proven of a node of a published list, beside its claim."""
+    """Yield the proven and the claimed cost of a node of a published list."""
     for dataset, mechanism, epsilon in product(DATASETS, SMOOTH, (0.1, 1.0, 10.0)):
         node, rows, _ = list_node(dataset, mechanism, epsilon)
         yield {
@@ -74,18 +74,19 @@ def tiny_tables(most: int = 5) -> Iterator[dict[str, Any]]:
 def largest_loss(rows: int, choice: NoisyMin, min_support: int) -> float:
     """Return the largest exact loss of a choice among two tests and none, if a row is added to a table of some rows."""
     pairs: set[Any] = {
-        tuple(tuple(scaled_scores(*table, choice, min_support).round(12).tolist()) for table in both)
+        tuple(tuple(scaled_scores(caught, total, choice, min_support).round(12).tolist()) for caught, total in both)
         for both in neighbours(rows)
     }
-    noise = standard(choice)
-    return max(loss(noise.chances(before, (1, 1, 1)), noise.chances(after, (1, 1, 1))) for before, after in pairs)
+    chances = {scores: standard(choice).chances(scores, (1, 1, 1)) for both in pairs for scores in both}
+    return max(loss(chances[before], chances[after]) for before, after in pairs)
 
 
 def rare_rows() -> Iterator[dict[str, Any]]:
     """Yield the largest δ at ε, and the largest loss, of published lists on the tables of `RareRows`."""
     for dataset, mechanism, epsilon in product(DATASETS, SMOOTH, (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)):
         node, rows, delta = list_node(dataset, mechanism, epsilon)
-        tables = [RareRows(rows, *sizes) for sizes in product((1, 2, 4, 8), (8, 64), (1, 8, 64))]
+        sizes = product((1, 2, 4, 8), (8, 64), (1, 8, 64))
+        tables = [RareRows(rows, rest, first, second) for rest, first, second in sizes]
         results = [(*table.difference(node, MAX_RULES - 1, epsilon), table) for table in tables]
         by_delta = max(results, key=lambda result: result[0])
         by_loss = max(results, key=lambda result: result[1])
@@ -104,9 +105,13 @@ def rare_rows() -> Iterator[dict[str, Any]]:
 
 
 def many_rules() -> Iterator[dict[str, Any]]:
-    """Yield the exact loss of a choice with Λ = 1 by the number of candidates."""
-    for rows, candidates in product((901, 3001), (10, 10**4, 10**6, 10**7, 10**8)):
-        delta = Fraction(1, 10**6)
+    """Yield the exact loss of a choice with Λ = 1, by rows and number of candidates, for δ below 1/rows."""
+    for candidates, rows, power in product(
+        [10**digits for digits in range(1, 9)], (901, 3001, 10_001, 100_001), (4, 6, 8)
+    ):
+        delta = Fraction(1, 10**power)
+        if delta * rows >= 1:
+            continue
         choice = steepest(rows, delta)
         p, q = many_candidates(rows, 99, candidates, choice)
         epsilon = float(choice.epsilon)

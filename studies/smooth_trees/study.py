@@ -137,19 +137,18 @@ def _mean(name: str, values: Any) -> dict[str, float]:
     return {name: float(values.mean()), f"{name} se": float(values.sem())}
 
 
-def measure(dataset: str, runs: int = RUNS) -> pd.DataFrame:
-    """Do the missing runs of a dataset, and return the records of all."""
+def store(dataset: str) -> tuple[RunStore, Trees]:
+    """Return the raw runs of a dataset, and what does a run."""
     trees = Trees(dataset, DEPTHS[dataset], EPSILONS)
     settings = {"dataset": dataset, "depths": trees.depths, "epsilons": trees.epsilons}
-    store = RunStore(RAW / dataset, settings)
-    return complete(store, trees, runs, resume=True, verbose=True).assign(dataset=dataset)
+    return RunStore(RAW / dataset, settings), trees
 
 
 def picture(means: pd.DataFrame) -> Any:
     """Draw the accuracy of trees of depth 3, and of lists, against ε: a panel for each dataset."""
     from matplotlib import pyplot as plt
 
-    figure, panels = plt.subplots(1, len(DEPTHS), figsize=(12, 4), layout="constrained")
+    figure, panels = plt.subplots(1, len(DEPTHS), figsize=(11, 4.2), layout="constrained")
     styles = {EXACT: "C0o-", GREEDY: "C1s-", SMOOTH[0]: "C2^-", SMOOTH[1]: "C3v-"}
     for ax, (dataset, part) in zip(panels, means.groupby("dataset", sort=False), strict=True):
         for size, suffix in (("depth 3", "tree"), (LISTS, "list")):
@@ -165,7 +164,7 @@ def picture(means: pd.DataFrame) -> Any:
                 ax.axhline(cart["accuracy"].item(), color="grey", label="CART, not private")
         ax.set(xscale="log", xlabel="ε", title=dataset)
     panels[0].set_ylabel("test accuracy, ± 2 standard errors")
-    panels[-1].legend(fontsize=7)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     return figure
 
 
@@ -175,14 +174,14 @@ def main() -> None:
     names = sys.argv[1:] or [*DEPTHS, "choices"]
     for name in names:
         if name in DEPTHS:
-            measure(name)
+            complete(*store(name), RUNS, resume=True, verbose=True)
     if "choices" in names:
         for function in (bounds, tiny_tables, rare_rows, many_rules):
             write_csv(pd.DataFrame(function()), FOLDER / f"{function.__name__}.csv")
     if all((RAW / name).exists() for name in DEPTHS):
-        means = paired(pd.concat([measure(name) for name in DEPTHS]))
-        write_csv(means, FOLDER / "accuracy.csv")
-        picture(means).savefig(FOLDER / "accuracy.png", dpi=100)
+        means = paired(pd.concat([store(name)[0].read(RUNS).assign(dataset=name) for name in DEPTHS]))
+        write_csv(means.round(5), FOLDER / "accuracy.csv")
+        picture(means).savefig(FOLDER / "accuracy.png", dpi=85)
 
 
 if __name__ == "__main__":

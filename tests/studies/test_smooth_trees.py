@@ -128,13 +128,15 @@ def leaf_paths(tree, space, path=()):
 def test_every_path_of_every_tree_spends_exactly_epsilon(depth, min_support, runs):
     tally = Tally.count(*table(2, 50))
     tree = smooth_tree(tally, depth=depth, min_support=min_support, epsilon=Fraction(7, 10))
-    results = list(all_runs(tree, tally)) if depth else [tree.grow(tally, Scripted(()))]
+    results = list(all_runs(tree, tally))
     assert len(results) == runs
     for grown, releases in results:
         for leaf in leaf_paths(grown, tree.space):
             on_path = [item for item in releases if item.path == leaf[: len(item.path)]]
             assert sum(item.epsilon for item in on_path) == Fraction(7, 10)
-            assert sum(item.delta for item in on_path) <= tree.delta
+            tests = [item.kind for item in on_path].count("test")
+            assert sum(item.delta for item in on_path) == tree.delta * tests / max(depth, 1)
+            assert all(item.epsilon == tree.share for item in on_path if item.kind != "leaf" or len(leaf) == depth)
             assert [item.kind for item in on_path].count("leaf") == 1
         assert len({(item.path, item.kind) for item in releases}) == len(releases)
 
@@ -187,6 +189,12 @@ def test_too_few_rows_make_a_leaf():
     grown, releases = tree.grow(tally, SeededNoise(np.random.default_rng(0)))
     assert isinstance(grown, LeafNode)
     assert [item.kind for item in releases] == ["support", "leaf"]
+
+
+def test_a_leaf_of_equal_noisy_counts_has_the_second_class_as_in_ssrl():
+    tally = Tally.count(np.array([[0], [1]]), np.array([0, 1]))
+    grown, _ = smooth_tree(tally, depth=0).grow(tally, Scripted(()))
+    assert grown == LeafNode(1)
 
 
 def test_a_seed_repeats_a_tree():
