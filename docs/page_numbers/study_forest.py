@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import exp
 
-from page_numbers.marks import Row, figures, markdown, number, records, short, table
+from page_numbers.marks import Row, figures, markdown, number, records, rounded, short, table
 
 NAMES = {"compas": "COMPAS", "german": "German Credit", "adult": "Adult"}
 EPSILONS = ("0.1", "1.0", "10.0")
@@ -17,7 +17,7 @@ def _rows(dataset: str) -> dict[tuple[str, str], Row]:
 
 
 def _score(row: Row, key: str) -> str:
-    return f"{short(row[key], 3)} ± {short(row[f'{key} error'], 3)}" if row[key] else ""
+    return f"{rounded(row[key], 3)} ± {rounded(row[f'{key} error'], 3)}" if row[key] else ""
 
 
 def _sizes() -> list[str]:
@@ -71,7 +71,7 @@ def private_forest_losses() -> str:
             _count(row["claim"]),
             row["rows"],
             _count(row["loss"]),
-            short(row["delta"], 3),
+            rounded(row["delta"], 3),
             *(_count(row[key]) for key in keys),
         )
         for row in _losses()
@@ -118,26 +118,26 @@ def _chance(text: str) -> str:
 @number
 def forest_loss_of_one() -> str:
     """Return the loss on the smallest counterexample to ε = 1."""
-    return short(_claim("1")["loss"], 2)
+    return rounded(_claim("1")["loss"], 2)
 
 
 @number
 def forest_delta_of_one() -> str:
     """Return the δ of the published labels at the claimed ε = 1."""
-    return short(_claim("1")["delta"], 3)
+    return rounded(_claim("1")["delta"], 3)
 
 
 @number
 def forest_one_row() -> str:
     """Return the probabilities of the smaller class' label in a leaf with one row and with two rows."""
     one, two = (records("private_forest_gaps.csv")[rows] for rows in (1, 2))
-    return f"{short(one['published'], 3)} and {short(two['published'], 3)}"
+    return f"{rounded(one['published'], 3)} and {rounded(two['published'], 3)}"
 
 
 @number
 def forest_best_of_two() -> str:
     """Return the least probability of the smaller class' label with two rows, under ε = 1."""
-    return short(records("private_forest_gaps.csv")[2]["proven"], 3)
+    return rounded(records("private_forest_gaps.csv")[2]["proven"], 3)
 
 
 @number
@@ -150,7 +150,7 @@ def forest_errors_at_a_tenth() -> str:
 
 def _loss(dataset: str, learner: str, trees: str) -> str:
     row = _rows(dataset)[learner, trees]
-    return f"{short(row['1.0 loss'], 3)} ± {short(row['1.0 loss error'], 3)}"
+    return f"{rounded(row['1.0 loss'], 3)} ± {rounded(row['1.0 loss error'], 3)}"
 
 
 @number
@@ -167,7 +167,7 @@ def forest_losses_at_one() -> str:
 def forest_excess_losses() -> str:
     """Return how much more the published forest loses at ε = 1 than SSRL's lists, by data set."""
     rows = {dataset: _rows(dataset)["forest, published", "10"] for dataset in NAMES}
-    cells = (f"{short(row['excess loss'], 3)} ± {short(row['excess loss error'], 3)}" for row in rows.values())
+    cells = (f"{rounded(row['excess loss'], 3)} ± {rounded(row['excess loss error'], 3)}" for row in rows.values())
     return ", ".join(f"{cell} ({name})" for cell, name in zip(cells, NAMES.values(), strict=True))
 
 
