@@ -126,7 +126,7 @@ def many_rules() -> Iterator[dict[str, Any]]:
 
 
 def steepest(rows: int, delta: Fraction) -> Any:
-    """Return the choice whose S*, with Λ = 1, is still that of one row, and therefore falls by β, at these rows."""
+    """Return the choice whose S*, with Λ = 1, is still determined by a single row, and falls by β, at these rows."""
     # S* of n rows is exp(−β(n − 1))/2 as long as this exceeds g(n), about 2/n; β is ε/(2 ln(2/δ)).
     beta = 0.998 * log(rows / 4) / (rows - 1)
     return smooth_laplace(Fraction(round(10**6 * beta * 2 * log(2 / delta)), 10**6), delta)

@@ -40,7 +40,7 @@ class SmoothTree:
     n rows (line 11). A leaf releases its class counts (Algorithm 2). With Λ = 1 there is no test of the support.
 
     The nodes of a level hold disjoint sets of rows, so a row is in one node of each level. The releases along a path
-    therefore share ε: equally if the path has all levels. A leaf above the last level takes what is left on its path,
+    therefore share ε: equally if the path has all levels. A leaf above the last level takes the rest of its path's ε,
     so that every path spends exactly ε. δ is shared by the choices along a path.
     """
 

@@ -42,7 +42,7 @@ class Standard:
         return np.array([m[i] * self._first_wins(x - x[i], m - (np.arange(len(x)) == i)) for i in range(len(x))])
 
     def _first_wins(self, ahead: Floats, numbers: Floats) -> float:
-        """Return the probability that a candidate with score 0 has a smaller noisy score than all others."""
+        """Return the probability that a candidate with score 0 has the smallest noisy score."""
         ends = np.unique((self.span[:, None] + np.append(ahead, 0.0)).ravel())
         half, middle = np.diff(ends)[:, None] / 2, (ends[1:] + ends[:-1])[:, None] / 2
         z, weights = (middle + half * _POINTS).ravel(), (half * _WEIGHTS).ravel()
@@ -171,7 +171,7 @@ class RareRows:
 
     All rows have class 0. Each of `first` rules catches all rows except the last `rest`, and `second` rules catch none.
     The larger table has one row more, of class 1, that only the second rules catch. Lists may begin with several of the
-    first rules: after the first of them, the next ones catch nothing. On the smaller table all scores are 0 at every
+    first rules: after the first of them, the next rules catch nothing. On the smaller table all scores are 0 at every
     node. On the larger table, the second rules are better by g(n) if n rows are left, and the noise fits Λ rows.
     """
 
@@ -202,11 +202,11 @@ class RareRows:
 
 
 def many_candidates(rows: int, pure: int, candidates: int, choice: NoisyMin) -> tuple[Floats, Floats]:
-    """Return the chances of one pure rule, many impure ones, and stopping, on two neighbouring tables. Λ is 1.
+    """Return the chances of a pure rule, many impure rules, and stopping, on two neighbouring tables. Λ is 1.
 
     `rows` rows are left. The pure rule separates the classes. Each impure rule catches `pure` rows of class 0, and
     leaves equally many rows of both classes. The larger table has one row more, of class 1, that all rules catch except
-    the pure one.
+    the pure rule.
     """
     half = (rows - pure) // 2
     node, numbers = Node(choice, 1, 0.99), (1, candidates)
