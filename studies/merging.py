@@ -247,6 +247,11 @@ def unplaced_bounds(pair: Pair, merged: Floats) -> tuple[float, float, float]:
     return lower, upper + sum(_log_chance(merged[:, :, y]) for y in range(merged.shape[2])), upper
 
 
+def unplaced(pair: Pair, counts: Integers, bits: float) -> float:
+    """Return the entropy if the region of each row is unknown, from the entropy `bits` if it is known."""
+    return bits + _log_factorials(pair.true.sum(axis=(0, 1))) - _log_factorials(counts)
+
+
 def _log_chance(expected: Floats) -> float:
     """Return log2 of the probability of both sums of independent Poisson numbers, given their total: an estimate.
 
@@ -350,6 +355,9 @@ def compared(pair: Pair) -> dict[str, Any]:
         "gain without classes": (pair.first_bits - soft[unclassed]) / pair.n_rows,
         "gain linked": (pair.first_bits - pair.bits(pair.true)) / pair.n_rows,
         "merged right": right_cells(pair, merged),
+        "first unplaced": unplaced(pair, first, pair.first_bits) / whole,
+        "second unplaced": unplaced(pair, second, pair.swapped().first_bits) / whole,
+        "linked unplaced": unplaced(pair, pair.true, pair.bits(pair.true)) / whole,
         "lower": lower / whole,
         "estimate": estimate / whole,
         "upper": upper / whole,

@@ -114,6 +114,16 @@ def merging_worse() -> str:
 
 
 @number
+def merging_unplaced() -> str:
+    """Share of entropy that two models leave if no leaf of a row is known: alone, together, and linked."""
+    row = _rows("pairs")[0]
+    first, second, low, high, linked = (
+        short(row[key], 3) for key in ("first unplaced", "second unplaced", "lower", "upper", "linked unplaced")
+    )
+    return f"{first} and {second} alone, {low} to {high} together, and {linked} with linked rows"
+
+
+@number
 def merging_gains() -> str:
     """Range of the gain of the first model."""
     return between((float(row["gain"]) for row in _rows("pairs")), 2)

@@ -30,6 +30,9 @@ TESTS = {
 }
 
 
+A, U, V, NOT_V = TESTS
+
+
 def place(rules, row):
     return next(k for k, rule in enumerate([*rules, ()]) if all(TESTS[test](row) for test in rule))
 
@@ -92,11 +95,24 @@ def test_entropy_is_between_that_of_linked_rows_and_of_each_model_alone(several,
     assert result.unplaced_bits <= with_fewer.unplaced_bits + 1e-6
 
 
+def test_the_expected_rows_have_the_counts_of_all_models():
+    rng = np.random.default_rng(0)
+    table, labels = [ROWS[k] for k in rng.integers(6, size=60)], rng.integers(2, size=60).tolist()
+    several = [[[A, U]], [[V], [A]], [[NOT_V, A]]]
+    counts = [np.array(counts_of(rules, table, labels)) for rules in several]
+    result = unlinked_reconstruction(
+        [model_of(rules, known.tolist()) for rules, known in zip(several, counts, strict=True)]
+    )
+    for number, known in enumerate(counts):
+        sums = np.zeros(known.shape)
+        np.add.at(sums, np.array(result.cells)[:, number], result.expected_rows)
+        assert sums == pytest.approx(known, abs=1e-2)
+
+
 def tree(test, counts, privacy=EXACT):
     return Tree(SCHEMA, Split(test, *map(Leaf, counts)), privacy)
 
 
-A, U, V, _ = TESTS
 STUMP = tree(A, ((3, 1), (1, 5)))
 OTHER = tree(U, ((4, 0), (0, 6)))
 
