@@ -13,7 +13,8 @@ paired difference.
   method. *Proven* labels leaves by permute-and-flip and has independent parts of the rows. It is ε-differentially
   private.
 - `smooth-laplace` is SSRL's DP-GreedyRL, whose guarantee is [not proven](../docs/studies/mechanisms.md), and is
-  [false at ε = .1](../docs/studies/smooth-trees.md#with-few-rows-the-published-claim-is-false) on COMPAS. The draws (*exact list* as in the reproduction, *exact tree*) are ε-differentially private.
+  [false at ε = .1](../docs/studies/smooth-trees.md#with-few-rows-the-published-claim-is-false) on COMPAS.
+  The draws (*exact list* as in the reproduction, *exact tree*) are ε-differentially private.
 - At ε = 1, the published forest of ten trees and `smooth-laplace` lose: {forest_losses_at_one}. The forest's loss
   exceeds the lists' loss by {forest_excess_losses}: SSRL's statement is not reproduced on COMPAS and Adult, where the
   forest loses less.
