@@ -182,7 +182,8 @@ def joint_reconstruction(
     """Measure how much several models of the same table disclose together, if their rows are linked across models.
 
     A row in region i of one model and in region j of another lies in the intersection of both. Linking the rows is the
-    strongest attack by a reader of all models (PDR, Section VI, leaves it open). **The result is private**: an exact
+    strongest attack by a reader of all models (PDR, Section VI, leaves it open). For readers who cannot link rows, use
+    `unlinked_reconstruction`. **The result is private**: an exact
     function of the rows.
 
     Parameters
