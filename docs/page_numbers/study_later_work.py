@@ -146,11 +146,21 @@ def later_grown() -> str:
     return " and ".join(f"{row['rows beyond chance']} of {row['rows']} rows of {row['table']}" for row in rows)
 
 
+def _adult(*epsilons: str) -> str:
+    rows = [row for row in records("league.csv") if row["table"] == "adult" and row["epsilon"] in epsilons]
+    return " and ".join(short(row["tree"], 3) for row in rows)
+
+
 @number
 def later_adult() -> str:
     """Accuracy of drawn trees on Adult at ε of .05 and .5."""
-    rows = [row for row in records("league.csv") if row["table"] == "adult" and row["epsilon"] in ("0.05", "0.5")]
-    return " and ".join(short(row["tree"], 3) for row in rows)
+    return _adult("0.05", "0.5")
+
+
+@number
+def later_adult_tenth() -> str:
+    """Accuracy of drawn trees on Adult at ε of .1 and 1."""
+    return _adult("0.1", "1.0")
 
 
 @number
