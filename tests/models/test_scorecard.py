@@ -386,6 +386,7 @@ def test_the_repr_is_short_and_states_the_guarantee() -> None:
     "ask",
     [
         lambda model: hr.audit.joint_reconstruction([model], ROWS),
+        lambda model: hr.audit.unlinked_reconstruction([model]),
         lambda model: hr.audit.overfit(model, (ROWS, [0] * 5), (ROWS, [0] * 5)),
         lambda model: hr.audit.ProbabilisticDataset.of(model),
     ],
