@@ -164,6 +164,28 @@ def test_synthetic_rows_are_the_source_with_the_targets_labels():
             synthetic.sample(wrong)
 
 
+@pytest.mark.parametrize(("left", "asked"), [(1, 1), (2, 2), (3, 3), (4, 3)])
+def test_by_default_all_questions_left_are_asked_but_at_most_three(left, asked):
+    owner = oracle(hr.Budget(20), left, random_state=0)
+    learner = hr.ExprilClassifier(TREE).fit(SOURCE, oracle=owner)
+    explicit = hr.ExprilClassifier(TREE, queries=asked)
+    explicit.fit(SOURCE, oracle=oracle(hr.Budget(20), left, random_state=0))
+    assert len(learner.history_) == asked
+    assert owner.queries_left == left - asked
+    assert learner.synthetic_.soft.tolist() == explicit.synthetic_.soft.tolist()
+
+
+def test_the_default_needs_a_question_and_ratios_need_two():
+    budget = hr.Budget(1)
+    with pytest.raises(ValueError, match=r"queries must be at least 2 .* got 1"):
+        hr.ExprilClassifier(TREE).fit(SOURCE, oracle=oracle(budget, 1, release="ratio"))
+    assert budget.spent == 0
+    used = oracle(budget, 1)
+    hr.ExprilClassifier(TREE).fit(SOURCE, oracle=used)
+    with pytest.raises(ValueError, match="queries must be at most 0"):
+        hr.ExprilClassifier(TREE).fit(SOURCE, oracle=used)
+
+
 def named_oracle(budget=None, **parameters):
     return hr.Oracle(pd.DataFrame(TARGET, columns=list("abc")), LABELS, budget, **parameters)
 

@@ -31,6 +31,7 @@ from hedgerow.text.messages import describe_argument
 
 VARIANTS = ("cumulative", "instantaneous")
 THRESHOLD = 0.5  # estimated labels from this value on count as positive
+MOST_QUERIES = 3  # the most questions with queries=None
 TRIAL_ROWS = 200  # source rows for a trial fit of the estimator before the first question
 
 
@@ -49,17 +50,18 @@ class Expril(MarginalEstimator):
 
     estimator: Any = field(default=None, kw_only=False)
     variant: Literal["cumulative", "instantaneous"] = "cumulative"
-    queries: int = 3
+    queries: int | None = None
     random_state: RandomState = None
     _fitted = "hypothesis_"
 
     def _learn(self, X: Any, oracle: MarginalOracle) -> Weights:
-        self._try_estimator(Table.of(X), oracle)
+        n_questions = self._error_questions(oracle)
+        self._try_estimator(Table.of(X), oracle, n_questions)
         self._begin(oracle)
         questions: list[ErrorQuestion] = []
         weights, hypothesis = self._first_weights(X, oracle), cast(Any, None)
         labels, history = np.empty(0), list[dict[str, Any]]()
-        for _ in range(self._error_questions(oracle)):
+        for _ in range(n_questions):
             submitted = Always(oracle.classes[1]) if hypothesis is None else self._submitted(hypothesis, X, weights)
             questions.append(self._ask(X, submitted, weights, questions, oracle))
             if self.reweight and oracle.release != "ratio":
@@ -76,7 +78,7 @@ class Expril(MarginalEstimator):
         """Set the attributes that follow from the public description of the target."""
         raise NotImplementedError
 
-    def _try_estimator(self, source: Table, oracle: MarginalOracle) -> None:
+    def _try_estimator(self, source: Table, oracle: MarginalOracle, n_questions: int) -> None:
         """Fit on some rows with arbitrary labels, so that an unsuitable estimator fails before anything is charged.
 
         This includes an estimator whose result the oracle would not accept as a hypothesis.
@@ -85,7 +87,7 @@ class Expril(MarginalEstimator):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             hypothesis = self._trial(rows, np.arange(len(rows)) % 2, oracle)
-        if self._error_questions(oracle) > 1:
+        if n_questions > 1:
             bins = bins_or_chosen(self.bins, source.data, len(source), oracle.noise_scale)
             oracle.check(bins, hypothesis)
 
@@ -112,9 +114,13 @@ class Expril(MarginalEstimator):
         """Return the statistics of the labels for the record of a question."""
         raise NotImplementedError
 
+    def _n_queries(self, oracle: MarginalOracle) -> int:
+        """Return the number of questions, which is at least 1 even if the oracle has none left."""
+        return self.queries or max(min(oracle.queries_left, MOST_QUERIES), 1)
+
     def _error_questions(self, oracle: MarginalOracle) -> int:
         """Return the number of questions on errors: all, or all except a question on marginals that ratios need."""
-        return self.queries - (self.reweight and oracle.release == "ratio")
+        return self._n_queries(oracle) - (self.reweight and oracle.release == "ratio")
 
     def _first_weights(self, X: Any, oracle: MarginalOracle) -> Weights:
         if not self.reweight or oracle.release != "ratio":
@@ -133,13 +139,15 @@ class Expril(MarginalEstimator):
 
     def _check_parameters(self, oracle: MarginalOracle) -> None:
         check_choice("variant", self.variant, VARIANTS)
-        check_integer("queries", self.queries, 1)
-        if self.queries > oracle.queries_left:
+        if self.queries is not None:
+            check_integer("queries", self.queries, 1)
+        queries = self._n_queries(oracle)
+        if queries > oracle.queries_left:
             problem = f"queries must be at most {oracle.queries_left}, the number of questions that the oracle has left"
-            raise ArgumentError(f"{problem}, got {self.queries}.")
-        if self.reweight and oracle.release == "ratio" and self.queries < 2:
+            raise ArgumentError(f"{problem}, got {queries}.")
+        if self.reweight and oracle.release == "ratio" and queries < 2:
             problem = "queries must be at least 2 with ratios and reweight=True"
-            raise ArgumentError(f"{problem}, since reweighting uses a question; got {self.queries}.")
+            raise ArgumentError(f"{problem}, since reweighting uses a question; got {queries}.")
         if not (self.estimator is None or hasattr(self.estimator, "get_params")):
             kind = "regressor" if is_regressor(self) else "classifier"
             raise ArgumentTypeError(f"estimator must be a {kind} or None, got {type(self.estimator).__name__}.")
@@ -191,8 +199,9 @@ class ExprilClassifier(MarginalClassifier, Expril):
         given.
     variant : {"cumulative", "instantaneous"}, default="cumulative"
         Whether the labels explain all answers so far (C-EXPRIL) or the last answer (I-EXPRIL).
-    queries : int, default=3
-        The number of questions.
+    queries : int, optional
+        The number of questions. By default all questions that the oracle has left, at most 3. The share of ε of a
+        question follows from `Oracle(max_queries=...)`: use 1 from about 10 columns on, and 2 for fewer columns.
     random_state : int or None
         The seed of the default estimator. It must be None if an `estimator` is given.
 

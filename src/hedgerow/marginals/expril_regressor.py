@@ -43,8 +43,8 @@ class ExprilRegressor(MarginalRegressor, Expril):
         The most bins of an attribute, or a schema with the bins; see `ExprilClassifier`.
     variant : {"cumulative", "instantaneous"}, default="cumulative"
         Whether the levels explain all answers so far or the last answer.
-    queries : int, default=3
-        The number of questions.
+    queries : int, optional
+        The number of questions. By default all questions that the oracle has left, at most 3.
     random_state : int or None
         The seed of the default estimator and of the trees.
 

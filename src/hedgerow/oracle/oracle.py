@@ -82,7 +82,8 @@ class Oracle(LimitedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         The budget to charge. Each question costs an equal share of the amount that is left now. None gives exact
         answers, which are **not private**.
     max_queries : int, default=3
-        The number of questions.
+        The number of questions, which share the budget equally. For a learner of marginals, 1 is best from about 10
+        columns on, and 2 for fewer columns.
     classes : sequence, optional
         Two or more classes. The default is False and True for labels of boolean type, and otherwise 0 and 1.
     number : Number, optional
