@@ -17,7 +17,7 @@ LABEL = hr.Label("y", (0, 1))
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Bounds and units of each column: numbers, of which some are whole, and categories by their code.
+    """Bounds and units of each column: numbers, whole or real, and categories by their code.
 
     The squared distance of two rows is the sum over numbers of the squared difference in units of `scale`, and 1 for
     each category that differs.

@@ -41,14 +41,12 @@ SPLITS = 12
 RATES = (0.001, 0.01, 0.1)
 FOLDS = 3
 TREES = 10
-"""Trees of the forest that attacks (prediction, label): these take four values, so that more trees add nothing."""
+"""Trees of the attacked forest, and of the forest that attacks (prediction, label), which take four values."""
 LEARNED_TREES = 50
 KNOWN = 0.7
 OPTIMAL, GREEDY, SMOOTH = "optimal tree", "GreedyRL", "smooth-laplace, ε = 10"
 CART, FULL, FOREST = "CART, depth 3", "CART, fully grown", "random forest"
 PRIVATE: Mapping[str, float] = {"private tree, ε = 10": 10.0, "private tree, ε = 1": 1.0}
-OWN_CUTS = (CART, FULL, FOREST)
-"""Models whose cut points are learned from the rows; all others have the cut points of the schema."""
 MODELS = (CART, OPTIMAL, GREEDY, SMOOTH, *PRIVATE, FULL, FOREST)
 
 
@@ -79,7 +77,7 @@ def models(table: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model with the rows, some of which it was fitted on, and a count of the labels that it was asked for."""
+    """A fitted model, the rows with a mark for its training rows, and the numbers of labels that it was asked for."""
 
     model: Any
     rows: Rows
@@ -91,7 +89,7 @@ class Fit:
         return np.asarray(self.model.predict(values))
 
     def attempt(self, table: Any, predict: Predict, rng: np.random.Generator, schema: hr.Schema | None) -> Attempt:
-        """Return what the package's attack knows: rows of both kinds, from which values are drawn; all are scored."""
+        """Return the knowledge of an attack of the package, which draws values from known rows and scores all rows."""
         members, others = (rng.permutation(np.flatnonzero(side)) for side in (self.member, ~self.member))
         members, others = (part[: int(KNOWN * len(part))] for part in (members, others))
         rows = LabelledRows.of(table, self.rows.classes)
@@ -179,9 +177,9 @@ SIGNALS: Mapping[str, Signal] = {
     "probability": by_probability,
 }
 GRADED = ("noise", "walk", "file")
-"""Signals that are positive for correctly classified rows, and 0 for all others."""
+"""Signals that are positive for correctly classified rows, and 0 for misclassified rows."""
 CALIBRATED = ("label", "bins", "noise", "walk", "file", "probability")
-"""Signals that are also compared with those of shadow models, row by row."""
+"""Signals that are also compared with the signals of shadow models, row by row."""
 
 
 def signals_of(model: str) -> tuple[str, ...]:
@@ -339,7 +337,7 @@ def threshold_accuracy(shadows: Shadows) -> dict[str, float]:
 
 
 def example() -> Line:
-    """Return the areas for seven rows on a line, of which the middle one has the rarer class, over all training sets.
+    """Return the areas over all training sets of seven rows on a line. The middle row has the rarer class.
 
     A tree gives the middle row a leaf of its own if it is a member. Then it is right, but next to the boundary.
     """
