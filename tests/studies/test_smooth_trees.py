@@ -430,3 +430,11 @@ def test_differences_are_paired_by_split():
     assert means.loc["smooth-laplace", "exact ahead"] == pytest.approx(gain.mean())
     assert means.loc["smooth-laplace", "exact ahead se"] == pytest.approx(gain.std(ddof=1) / 3**0.5)
     assert np.isnan(means.loc[study.EXACT, "exact ahead"])
+
+
+@pytest.mark.parametrize("function", [choices.bounds, choices.rare_rows, choices.many_rules])
+def test_committed_numbers_are_made_again(function):
+    """The first line of each file; the page's tables are made of these files."""
+    committed = pd.read_csv(study.FOLDER / f"{function.__name__}.csv").iloc[0]
+    for name, value in next(function()).items():
+        assert committed[name] == (value if isinstance(value, str) else pytest.approx(value, rel=1e-5)), name
