@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import cache
 
-from page_numbers.marks import NAMES, Row, between, figures, markdown, number, records, short, table
+from page_numbers.marks import NAMES, TUNED_NOTE, Row, between, figures, markdown, number, records, short, table, tuned
 from studies.smooth_trees.study import CART, DEPTHS, EPSILONS, EXACT, GREEDY, LISTS, SMOOTH, WITHOUT_TEST
 from studies.ssrl.tables import CLOSE, epsilon_needed
 
@@ -50,9 +50,9 @@ def smooth_trees_ahead() -> str:
         for epsilon in EPSILONS:
             exact = short(_accuracy(dataset, "depth 3", EXACT, epsilon), 3)
             others = (_difference(dataset, "depth 3", name, epsilon) for name in (*SMOOTH, GREEDY))
-            lines.append((NAMES[dataset], f"{epsilon:g}", exact, *others))
+            lines.append((tuned(dataset, NAMES[dataset]), f"{epsilon:g}", exact, *others))
     head = ("table", "ε", "exact draw", *(f"ahead of {name}" for name in (*SMOOTH, GREEDY)))
-    return markdown(head, lines)
+    return markdown(head, lines) + TUNED_NOTE
 
 
 def _needed(dataset: str, size: str, method: str, goal: float) -> str:
