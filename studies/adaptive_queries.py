@@ -294,7 +294,7 @@ def cells(source: Any, number: int, seed: int) -> Features:
 def n_cells(n_rows: int, share: Fraction) -> int:
     """Return the number of cells: a cell has 8 standard deviations of its noise in rows, twice EXPRIL's rule for bins.
 
-    The factor was chosen on runs 1000 to 1005 of CTG-A and 1000 to 1001 of the other problems, which are not reported.
+    The factor was chosen on runs 1000 to 1009 of CTG-A and 1000 to 1003 of the other problems, which are not reported.
     """
     return n_bins(n_rows / 2, lambda bins: float(1 / share), np.inf)  # noqa: ARG005 -- discrete Laplace noise
 
