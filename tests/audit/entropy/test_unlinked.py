@@ -139,6 +139,32 @@ def test_without_classes_only_the_rows_of_regions_are_used():
     assert unlinked_reconstruction([STUMP, other_label], SCHEMA).entropy_bits == pytest.approx(result.entropy_bits)
 
 
+def test_counts_of_different_labels_are_not_combined():
+    """Both labels have the classes 0 and 1, so that only their names or their numbers of rows differ."""
+    without = unlinked_reconstruction([STUMP, Regions()], SCHEMA)
+    renamed = Tree(Schema(SCHEMA.attributes, Label("z", (0, 1))), OTHER.root, EXACT)
+    for other in (renamed, tree(U, ((0, 4), (1, 5)))):
+        result = unlinked_reconstruction([STUMP, other], SCHEMA)
+        assert result.classes is None
+        assert result.entropy_bits == pytest.approx(without.entropy_bits)
+
+
+def test_a_fit_that_stops_early_is_an_upper_bound(monkeypatch):
+    """The fit converges slowly, since the counts imply that the possible rows with a = true, b = v do not occur."""
+    several = [[[A]], [[V]], [[A, NOT_V]]]
+    table = [(True, "u")] * 2 + [(False, "v"), (False, "w")]
+    known = [counts_of(rules, table, [0] * 4) for rules in several]
+    models = list(map(model_of, several, known))
+    tables = sum([counts_of(rules, other, [0] * 4) for rules in several] == known for other in product(ROWS, repeat=4))
+    converged = unlinked_reconstruction(models)
+    monkeypatch.setattr(unlinked, "_MOST_SWEEPS", 1)
+    early = unlinked_reconstruction(models)
+    assert log2(tables) <= converged.unplaced_bits + 1e-9
+    assert converged.unplaced_bits < early.unplaced_bits - 0.01
+    for bits, least, own in zip(early.entropy_bits, converged.entropy_bits, early.alone, strict=True):
+        assert least - 1e-6 <= bits <= own.entropy_bits
+
+
 class Regions:
     """The regions of OTHER, with counts of rows, but not of classes."""
 
@@ -175,11 +201,13 @@ def test_counts_without_a_common_table_are_refused(monkeypatch):
     noisy = tree(A, ((3, 1), (1, 5)), NOISY)
     with pytest.raises(ValueError, match="model 2 are noisy"):
         unlinked_reconstruction([STUMP, noisy])
-    with pytest.raises(ValueError, match=r"\[4, 6\] in model 1, and \[5, 6\] in model 2"):
+    with pytest.raises(ValueError, match="10 in model 1, and 11 in model 2"):
         unlinked_reconstruction([STUMP, tree(U, ((5, 0), (0, 6)))])
     more = RuleList(SCHEMA, (Rule((A, U), (4, 1)), Rule((), (0, 5))), EXACT)
     with pytest.raises(ValueError, match="no table"):  # 4 rows of class 0 with a = true, but the stump has 3
         unlinked_reconstruction([STUMP, more])
+    with pytest.raises(ValueError, match="more than 10\\^15 rows"):
+        unlinked_reconstruction([tree(A, ((10**16, 1), (1, 5)))] * 2)
     monkeypatch.setattr(unlinked, "MOST_CELLS", 3)
     with pytest.raises(ValueError, match="more than 3 intersections"):
         unlinked_reconstruction([STUMP, OTHER])

@@ -1,9 +1,9 @@
 """Residual entropy given several models of one table whose rows are not linked across models, by maximum entropy."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import fsum, inf, log
+from math import inf, log
 from textwrap import fill
 from typing import Any
 
@@ -19,12 +19,15 @@ from hedgerow.audit.entropy.result import Reconstruction
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError
+from hedgerow.models.released import released_model
 from hedgerow.schema.schema import Schema
 from hedgerow.text.messages import aligned
 
 MOST_CELLS = 100_000  # largest number of intersections of regions
+_MOST_ROWS = 10**15  # linear programming in double precision needs fewer rows
 _MOST_SWEEPS = 20_000
-_LEAST_PROGRESS = 1e-10  # bits per row; a sweep with less progress is the last
+_MOST_UPDATES = 100_000_000  # of cells and classes, over all sweeps
+_LEAST_PROGRESS = 1e-10  # nats per row; a sweep with less progress is the last
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -115,8 +118,13 @@ def unlinked_reconstruction(
     is never larger than the entropy given one of the models. It exceeds the logarithm of the number of possible tables
     by a number of bits that grows only with the logarithm of the number of rows.
 
+    The fit converges slowly if the counts imply that possible intersections are empty, and stops after a limited number
+    of steps. The entropy remains an upper bound of the logarithm of the number of possible tables, and `expected_rows`
+    has the counts approximately.
+
     Class counts by leaf are used if all models store them for the same classes. If the models predict different labels
-    of the same rows, only the number of rows in each leaf is used.
+    of the same rows, only the number of rows in each leaf is used. Labels are different if their columns have different
+    names, or if their classes have different numbers of rows. Models of other libraries have no names of labels.
 
     Parameters
     ----------
@@ -128,8 +136,9 @@ def unlinked_reconstruction(
     Raises
     ------
     ValueError
-        If a model does not store exact counts of all leaves, if no table has the counts of all models, or if the
-        regions have more than 100,000 intersections. Noisy counts of several models have no common table.
+        If a model does not store exact counts of all leaves, if the numbers of rows differ or exceed 10^15, if no
+        distribution of rows has the counts of all models, or if the regions have more than 100,000 intersections. Noisy
+        counts of several models have no common table.
 
     References
     ----------
@@ -146,42 +155,49 @@ def unlinked_reconstruction(
     model  regions  Dist_G alone  Dist_G with all models  gain (bits per row)
     ...
     """
-    _, all_paths, schema = paths_of_several(models, schema)
+    members, all_paths, schema = paths_of_several(models, schema)
     literals = chain.from_iterable(paths.literals for paths in all_paths)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
     refined = [normalised(paths, domain.schema) for paths in all_paths]
     alone = tuple(reconstruction_of(paths, schema, domain, steps=None) for paths in refined)
-    counts, classes = _counts(refined, alone)
+    counts, classes = _counts(refined, alone, labels={_label(model) for model, _ in members} - {None})
     cells, possible = _intersections([model.regions for model in alone], domain.weights)
     leaves = np.array(cells, dtype=np.intp).T
     _check_common_table(leaves, counts)
     expected, nats = _fitted(leaves, [log(rows) - log(domain.possible_rows) for rows in possible], counts)
     rest = alone[0].n_rows * domain.bits - nats / log(2)
-    entropies = tuple(rest + _sum_of_logs(own) for own in counts)
+    both = zip(alone, counts, strict=True)
+    entropies = tuple(min(rest + _sum_of_logs(own), model.entropy_bits) for model, own in both)
     unplaced = rest + _sum_of_logs(counts[0].sum(axis=0))
     return UnlinkedReconstruction(alone, cells, possible, classes, expected, entropies, unplaced)
 
 
+def _label(model: Any) -> str | None:
+    """Return the name of the column that a released model predicts; None if it is unknown."""
+    released = released_model(model)
+    return None if released is None or released.schema.label is None else released.schema.label.name
+
+
 def _counts(
-    models: Sequence[Paths], alone: Sequence[Reconstruction]
+    models: Sequence[Paths], alone: Sequence[Reconstruction], labels: Collection[str | None]
 ) -> tuple[tuple[Integers, ...], tuple[Any, ...] | None]:
     """Return the rows of each class in each region, or all rows, by model; the totals of all models are equal."""
+    rows = [model.n_rows for model in alone]
     for place, model in enumerate(alone, start=1):
         if model.view != "exact":
             problem = f"the models must store exact leaf counts, but the counts of model {place} are {model.view}"
             raise ArgumentError(f"{problem}; no table has noisy or weighted counts of several models.")
-    classes = models[0].classes
-    by_class = [model.counts for model in models if model.counts and None not in model.counts]
-    is_complete = len(by_class) == len(models) and classes is not None and all(m.classes == classes for m in models)
-    stored = by_class if is_complete else [[(rows,) for rows in model.supports] for model in alone]
-    counts = [np.array(own, dtype=np.int64) for own in stored]
-    totals = [own.sum(axis=0) for own in counts]
-    for place, own in enumerate(totals, start=1):
-        if (own != totals[0]).any():
+        if rows[place - 1] != rows[0]:
             problem = "the models must be learned from the same rows, but have different numbers of rows"
-            named = f"{problem}: {totals[0].tolist()} in model 1, and {own.tolist()} in model {place}"
-            raise ArgumentError(f"{named} (by class, if there are several).")
-    return tuple(counts), classes if is_complete else None
+            raise ArgumentError(f"{problem}: {rows[0]} in model 1, and {rows[place - 1]} in model {place}.")
+    if rows[0] > _MOST_ROWS:
+        raise ArgumentError("models of more than 10^15 rows are not supported; pass models of fewer rows.")
+    classes = models[0].classes
+    by_class = [np.array(model.counts) for model in models if model.counts and None not in model.counts]
+    is_complete = len(by_class) == len(models) and classes is not None and all(m.classes == classes for m in models)
+    if is_complete and len(labels) < 2 and all((own.sum(axis=0) == by_class[0].sum(axis=0)).all() for own in by_class):
+        return tuple(by_class), classes
+    return tuple(np.array(model.supports)[:, None] for model in alone), None
 
 
 def _intersections(
@@ -227,22 +243,21 @@ def _fitted(leaves: Index, log_masses: Sequence[float], counts: Sequence[Integer
     """
     with np.errstate(divide="ignore"):
         targets = [np.log(own) for own in counts]
-    potentials = [np.zeros(own.shape) for own in counts]
     orders = [np.argsort(own, kind="stable") for own in leaves]
-    total, n_rows = -inf, counts[0].sum()
+    ends = [np.unique(own[order], return_index=True) for own, order in zip(leaves, orders, strict=True)]
+    models = list(zip(leaves, orders, ends, counts, targets, strict=True))
     logs = np.repeat(np.array(log_masses)[:, None], counts[0].shape[1], axis=1)
-    for _ in range(_MOST_SWEEPS):
-        for place, (own, order) in enumerate(zip(leaves, orders, strict=True)):
-            occupied, starts = np.unique(own[order], return_index=True)
+    total, least = 0.0, _LEAST_PROGRESS * counts[0].sum()
+    for _ in range(min(_MOST_SWEEPS, max(_MOST_UPDATES // (logs.size * len(models)), 1))):
+        before = total
+        for own, order, (occupied, starts), rows, target in models:
             sums = np.logaddexp.reduceat(logs[order], starts, axis=0)
-            empty = np.isneginf(targets[place][occupied])
-            step = np.where(empty, -inf, targets[place][occupied] - np.where(empty, 0.0, sums))
-            potentials[place][occupied] += step
-            full = np.zeros(counts[place].shape)
-            full[occupied] = step
-            logs = logs + full[own]
-        before, total = total, fsum(map(_weighted, counts, potentials))
-        if total - before <= _LEAST_PROGRESS * n_rows:
+            empty = np.isneginf(target[occupied])
+            step = np.zeros(rows.shape)
+            step[occupied] = np.where(empty, -inf, target[occupied] - np.where(empty, 0.0, sums))
+            logs += step[own]
+            total += _weighted(rows, step)
+        if total - before <= least:
             break
     return np.exp(logs), total
 
