@@ -114,6 +114,7 @@ def many_rules() -> Iterator[dict[str, Any]]:
             continue
         choice = steepest(rows, delta)
         p, q = many_candidates(rows, 99, candidates, choice)
+        both_ways = many_candidates(rows, 99, candidates, choice, fewer=1)
         epsilon = float(choice.epsilon)
         yield {
             "rows": rows,
@@ -122,6 +123,7 @@ def many_rules() -> Iterator[dict[str, Any]]:
             "claimed delta": float(delta),
             "loss": loss(p, q),
             "delta": delta_at(epsilon, p, q),
+            "delta both ways": delta_at(epsilon, *both_ways),
         }
 
 

@@ -201,16 +201,20 @@ class RareRows:
         return float(max(delta.max(), 0)), float(np.abs(smaller - larger).max())
 
 
-def many_candidates(rows: int, pure: int, candidates: int, choice: NoisyMin) -> tuple[Floats, Floats]:
+def many_candidates(
+    rows: int, pure: int, candidates: int, choice: NoisyMin, *, fewer: int = 0
+) -> tuple[Floats, Floats]:
     """Return the chances of a pure rule, many impure rules, and stopping, on two neighbouring tables. Λ is 1.
 
     `rows` rows are left. The pure rule separates the classes. Each impure rule catches `pure` rows of class 0, and
     leaves equally many rows of both classes. The larger table has one row more, of class 1, that all rules catch except
-    the pure rule.
+    the pure rule. S* is that of `fewer` rows less: with 1 it covers added and removed rows, since a row removed from n
+    rows changes G by up to g(n − 1).
     """
-    half = (rows - pure) // 2
-    node, numbers = Node(choice, 1, 0.99), (1, candidates)
-    smaller, larger = (
-        node.chances(((pure + half, 0), (pure, new)), (pure + half, half + new), numbers) for new in (0, 1)
-    )
-    return smaller, larger
+    half, result = (rows - pure) // 2, list[Floats]()
+    for new in (0, 1):
+        caught, total = np.array([(pure + half, 0), (pure, new)]), np.array([pure + half, half + new])
+        smooth = smooth_sensitivity(total.sum() - fewer, min_support=1, beta=choice.beta)
+        scores = gini_scores(caught, total) / smooth / choice.scale
+        result.append(standard(choice).chances(scores, (1, candidates, 1)))
+    return result[0], result[1]

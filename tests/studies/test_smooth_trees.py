@@ -393,6 +393,17 @@ def pure_loses(gap, candidates):
     return sum(quad(integrand, a, b, epsabs=0, epsrel=1e-11, limit=200)[0] for a, b in pairwise(ends))
 
 
+def test_they_break_it_too_if_s_covers_removed_rows():
+    """S* by definition: the local sensitivity to a row more or less, g(n) and g(n - 1), at any distance."""
+    made = choices.steepest(3001, Fraction(1, 10**6))
+    g = {n: 2 * n / (n + 1) ** 2 for n in range(4002)}
+    for rows in (3001, 3002):
+        slow = max(max(g[n], g[n - 1]) * exp(-made.beta * abs(rows - n)) for n in range(1, 4001))
+        assert slow == pytest.approx(float(smooth_sensitivity(rows - 1, min_support=1, beta=made.beta)), rel=1e-12)
+    p, q = loss.many_candidates(3001, 99, 10**7, made, fewer=1)
+    assert loss.delta_at(float(made.epsilon), p, q) > 2.5e-6
+
+
 def test_many_candidates_have_the_counts_that_are_stated():
     made = choices.steepest(901, Fraction(1, 10**6))
     for more in (0, 1):
