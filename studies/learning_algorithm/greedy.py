@@ -23,9 +23,9 @@ Ties = Literal["chosen", "excluded"]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
-_NEGLIGIBLE = 1e-17  # of a message: rows and columns of counts with a smaller share are cut off
+_NEGLIGIBLE = 1e-14  # of a message: rows and columns of counts with a smaller share are cut off
 _LARGEST = 15_000  # rows, for which products of counts fit into 64 bits
-_DIRECT = 10**7  # products of a convolution that is computed directly, without loss of small shares
+_DIRECT = 3 * 10**5  # products of a convolution that is computed directly, without loss of small shares
 _SMALLEST = 1e-5  # share that a condition may leave of a convolution by FFT, whose error is about 1e-16
 
 
@@ -148,6 +148,12 @@ def _usual(n: int, share: float) -> Counts:
     return np.arange(int(binom.ppf(_NEGLIGIBLE, n, share)), int(binom.isf(_NEGLIGIBLE, n, share)) + 1)
 
 
+def stop_bits(root: Node, learner: Learner, shares: Floats) -> float:
+    """Return the part of `greedy_bits` due to leaves at which the learner stopped before its limit."""
+    leaves = [node for node in root.nodes() if not node.parts and node.left and min(node.counts)]
+    return sum(greedy_bits(leaf, learner, shares, "chosen") for leaf in leaves)
+
+
 def greedy_bits(root: Node, learner: Learner, shares: Floats, ties: Ties) -> float:
     """Return the bits that knowing a greedy learner adds: −log2 of the probability that a random table fits its model.
 
@@ -162,7 +168,7 @@ def greedy_bits(root: Node, learner: Learner, shares: Floats, ties: Ties) -> flo
     ties : {"chosen", "excluded"}
         Whether equal Gini impurity leaves a choice as it is.
     """
-    tested = {node.column for node in root.nodes() if node.column is not None}
+    tested = {node.column for node in root.nodes()} | set(dict(root.path))
     result, by_share = 0.0, dict[float, float]()
     for column, share in enumerate(shares.tolist()):
         if column in tested:

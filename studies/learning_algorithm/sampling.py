@@ -37,6 +37,13 @@ def labels(node: Node) -> Bits:
     return np.concatenate([labels(part) for part in node.parts])
 
 
+def random_tables(node: Node, draw: Draw, number: int, rng: np.random.Generator) -> Bits:
+    """Return tables of a node's rows from the prior, without any knowledge of the learner."""
+    if not node.parts:
+        return draw(node, number, rng)
+    return np.concatenate([random_tables(part, draw, number, rng) for part in node.parts], axis=1)
+
+
 def by_shares(shares: Floats) -> Draw:
     """Return the prior of independent columns with given shares of 1, given the path."""
 
@@ -169,8 +176,8 @@ def sampled_bits(node: Node, algorithm: Greedy | Optimal, draw: Draw, kept: int,
     draw : callable
         The prior.
     kept : int
-        Tables are drawn until this many fit, at every node; if `tries` tables that fit number k of T, the unbiased
-        estimate of the share is (k − 1)/(T − 1).
+        At every node, tables are drawn until this many fit. If they were k of T, (k − 1)/(T − 1) is an unbiased
+        estimate of the share.
     rng : Generator
         The source of randomness.
     """
@@ -186,8 +193,7 @@ def sampled_bits(node: Node, algorithm: Greedy | Optimal, draw: Draw, kept: int,
     drawn = sum(part.n_drawn for part in parts)
     if not complete or algorithm.is_certain(node):
         return Estimate(below, sample(kept), complete, drawn)
-    fitting, tries = [np.empty((0, node.size, 0), dtype=bool)][:0], 0
-    passed = np.empty(0, dtype=bool)
+    fitting, passed, tables = list[Bits](), np.empty(0, dtype=bool), sample(kept)
     while passed.sum() < kept and len(passed) < _MOST_TRIES * kept:
         tables = sample(kept)
         fits = algorithm.fits(node, tables)
