@@ -2,7 +2,7 @@
 
 The columns that no path of a leaf tests are independent Bernoulli variables in the rows of the leaf. So a column's
 numbers of rows with 1 by class are sums of independent binomials over the leaves, and different columns are independent
-as each choice compares one column with the chosen one, whose counts the model shows. For one column, the joint
+as each choice compares a column with the chosen column, whose counts the model shows. For one column, the joint
 probability of the conditions at all nodes is a sum over its counts, passed from the leaves to the root.
 """
 
@@ -19,7 +19,7 @@ from scipy.stats import binom
 from studies.learning_algorithm.nodes import Learner, Node
 
 Ties = Literal["chosen", "excluded"]
-"""Whether a tie with another column always goes to the chosen one, or excludes the table."""
+"""Whether a tie with another column always goes to the chosen column, or excludes the table."""
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
@@ -41,7 +41,8 @@ def better_or_equal(node: Node, learner: Learner, a: Counts, b: Counts, ties: Ti
     if node.column is None:
         return is_open if learner.is_tree else is_open & gains
     impurity, scale = _impurity(a, b, node.counts)
-    chosen, by = _impurity(*(np.array(count) for count in node.parts[1].counts), node.counts)
+    own = node.parts[1].counts
+    chosen, by = _impurity(np.array(own[0]), np.array(own[1]), node.counts)
     less = impurity * by < chosen * scale if ties == "chosen" else impurity * by <= chosen * scale
     return is_open & (smaller > 0) & less
 
@@ -71,9 +72,9 @@ class _Message:
             raise ArithmeticError(f"A condition keeps {total:.1g} of a convolution by FFT, which is not exact.")
         if not total:
             return _Message(self.shares, self.start, np.inf)
-        return _Message(kept / total, self.start, self.bits - float(np.log2(total)))._cut()
+        return _Message(kept / total, self.start, self.bits - float(np.log2(total))).cut()
 
-    def _cut(self) -> _Message:
+    def cut(self) -> _Message:
         spans = []
         for axis in (1, 0):
             large = np.flatnonzero(self.shares.sum(axis=axis) > _NEGLIGIBLE)
@@ -141,7 +142,7 @@ def _leaf(node: Node, learner: Learner, share: float, ties: Ties) -> _Message:
     shares = np.exp(logs - largest)
     total = shares.sum()
     bits = max(0.0, -float((largest + np.log(total)) / np.log(2))) if may_go_on else 0.0
-    return _Message(shares / total, (int(a[0]), int(b[0])), bits)._cut()
+    return _Message(shares / total, (int(a[0]), int(b[0])), bits).cut()
 
 
 def _usual(n: int, share: float) -> Counts:
@@ -164,7 +165,7 @@ def greedy_bits(root: Node, learner: Learner, shares: Floats, ties: Ties) -> flo
     learner : Learner
         Its constraints.
     shares : ndarray
-        The probability of 1 in each column, which are independent of one another.
+        The probability of 1 in each column, all independent.
     ties : {"chosen", "excluded"}
         Whether equal Gini impurity leaves a choice as it is.
     """

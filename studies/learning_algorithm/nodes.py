@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.models import Leaf, RuleList, Split, Tree
+from hedgerow.models import Leaf, RuleList, Tree
+from hedgerow.models.leaf import TreeNode
 
 Bits = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Learner:
-    """What a learner of trees or lists of one-literal rules may choose.
+    """Constraints of a learner of trees or of lists of one-literal rules.
 
     Attributes
     ----------
@@ -114,7 +115,7 @@ def nodes_of(model: Any, rows: Rows, names: list[str], limit: int) -> Node:
     return _of_sklearn(model.tree_, 0, rows, limit, ())
 
 
-def _of_tree(part: Split | Leaf, rows: Rows, names: list[str], left: int, path: Any) -> Node:
+def _of_tree(part: TreeNode, rows: Rows, names: list[str], left: int, path: Any) -> Node:
     if isinstance(part, Leaf):
         return Node(rows.counts, left, path)
     column, value = names.index(part.literal.attribute), part.literal.operator == "true"

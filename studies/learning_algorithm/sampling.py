@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ class Greedy:
         better = better_or_equal(node, self.learner, a, b, self.ties)
         if node.column is not None:
             better[:, node.column] = False
-        return ~better.any(axis=1)
+        return np.logical_not(better.any(axis=1))
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,8 @@ class Optimal:
     schema : Schema
         The columns.
     height : int
-        Nodes with more choices below are not examined, and at others only models with this many choices in sequence
-        are searched, so that the result is a lower bound of the bits if the limit of the model is larger.
+        Nodes with more choices below are not examined. At all other nodes, only models with this many choices in
+        sequence are searched. So the result is a lower bound of the bits if the limit of the model is larger.
     """
 
     learner: Learner
@@ -164,15 +165,27 @@ class Estimate:
     n_drawn: int
 
 
-def sampled_bits(node: Node, algorithm: Greedy | Optimal, draw: Draw, kept: int, rng: np.random.Generator) -> Estimate:
+class Algorithm(Protocol):
+    """The knowledge of a learner's choices."""
+
+    def is_certain(self, node: Node) -> bool:
+        """Return whether no table contradicts the node."""
+        ...
+
+    def fits(self, node: Node, tables: Bits) -> Bits:
+        """Return for each table of the node's rows whether the learner would return the node's part of the model."""
+        ...
+
+
+def sampled_bits(node: Node, algorithm: Algorithm, draw: Draw, kept: int, rng: np.random.Generator) -> Estimate:
     """Estimate the bits that the knowledge of the algorithm adds at a node and below.
 
     Parameters
     ----------
     node : Node
         The model.
-    algorithm : Greedy or Optimal
-        What is known of the learner.
+    algorithm : Algorithm
+        The choices that the learner is known to make.
     draw : callable
         The prior.
     kept : int

@@ -1,20 +1,23 @@
 """The runs of the study: bits that the knowledge of the learner adds, for greedy and optimal trees and lists.
 
-`python -m studies.learning_algorithm` writes docs/studies/learning-algorithm/runs.csv, model by model.
+`python -m studies.learning_algorithm` adds models to docs/studies/learning-algorithm/runs.csv and compares them.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import sys
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from functools import lru_cache
 from math import log2
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 from scipy.stats import binomtest
 
 from hedgerow import datasets
@@ -29,15 +32,21 @@ from studies.learning_algorithm.sampling import (
     random_tables,
     sampled_bits,
 )
+from studies.pdr.compare import at_same
 from studies.pdr.runs import DATASETS, GREEDY, LISTS, OPTIMAL, TREES, Learning, split
+from studies.results import write_csv
 
-FILE = Path(__file__).parents[2] / "docs" / "studies" / "learning-algorithm" / "runs.csv"
-SUPPORTS = (0.01, 0.03, 0.05)
+FOLDER = Path(__file__).parents[2] / "docs" / "studies" / "learning-algorithm"
+FILE = FOLDER / "runs.csv"
+SUPPORTS = (0.01, 0.05)
 DEPTHS: Mapping[str, tuple[int, ...]] = {GREEDY: (1, 2, 3, 4, 5, 6, 8, 10), OPTIMAL: (1, 2, 3, 4, 6)}
 COMPLETE = 4
-"""Up to this limit of depth or rules, optimal models are compared with all others; beyond, the bits are a lower bound."""
+"""The largest limit of depth or rules for which optimal models are compared with all models of the class.
+
+Beyond it, the bits are a lower bound.
+"""
 HEIGHT = 2
-"""The choices in sequence of the parts that are examined beyond."""
+"""The number of choices in sequence of the parts that are examined beyond `COMPLETE`."""
 DRAWN = 20
 """Random tables that are solved for an optimal model."""
 KEPT = {GREEDY: 50, OPTIMAL: 8}
@@ -63,7 +72,7 @@ def _model(dataset: str, kind: str, learner: str, support: float, depth: int, se
     """Return the nodes of a fitted model, the constraints of its learner, and its training accuracy."""
     data, penalty = split(dataset, seed), 0.0
     learning = Learning(dataset, kind, (depth, _LEVELS), (support,), 60.0)
-    model = learning._estimator(learner, support, depth, seed).fit(data.X, data.y)  # noqa: SLF001
+    model = learning.estimator(learner, support, depth, seed).fit(data.X, data.y)
     rows = Rows(data.X.to_numpy() == 1, data.y.to_numpy() == data.schema.classes[1])
     fitted = model.rule_list_ if kind == LISTS else model.tree_ if learner == OPTIMAL else model
     if kind == LISTS and learner == OPTIMAL:
@@ -128,13 +137,33 @@ def cells(seeds: int) -> Iterator[tuple[str, str, str, float, int, int]]:
                         yield from ((dataset, kind, learner, support, depth, seed) for depth in depths)
 
 
+def comparisons(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return optimal minus greedy Dist_G at the same accuracy, without and with the knowledge, by dataset and kind.
+
+    Optimal models beyond `COMPLETE` are left out, as their bits are only bounded from below.
+    """
+    table = runs[(runs["learner"] == GREEDY) | (runs["depth"] <= COMPLETE)].copy()
+    whole = table["rows"] * table["columns"]
+    table["without"] = table["entropy"] / whole
+    table["with"] = (table["entropy"] - table["uniform"]) / whole
+    table["gain"] = table["with"] - table["without"]
+    lines = list[dict[str, Any]]()
+    for keys, part in table.groupby(["dataset", "kind"]):
+        dataset, kind = cast(tuple[str, str], keys)
+        for column in ("without", "with", "gain"):
+            result = at_same(part, "accuracy", column)
+            verdict = result.holds(1, always=True)
+            lines.append({"dataset": dataset, "kind": kind, "knowledge": column, **asdict(result), "holds": verdict})
+    return pd.DataFrame(lines)
+
+
 def main() -> None:
     """Measure all models that the file does not have."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=3, help="splits of each dataset")
+    parser.add_argument("--seeds", type=int, default=3, help="number of splits of each dataset")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no model after this time")
     options = parser.parse_args()
-    FILE.parent.mkdir(exist_ok=True)
+    FOLDER.mkdir(exist_ok=True)
     done = set[tuple[str, ...]]()
     if FILE.exists():
         with FILE.open(encoding="utf-8", newline="") as file:
@@ -150,4 +179,7 @@ def main() -> None:
             if not file.tell():
                 writer.writeheader()
             writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in result.items()})
-        print(*cell, f"{result['uniform']:.1f} bits, {time.process_time() - began:.1f} s", flush=True)
+        seconds = time.process_time() - began
+        sys.stdout.write(f"{' '.join(map(str, cell))}: {result['uniform']:.1f} bits, {seconds:.1f} s\n")
+        sys.stdout.flush()
+    write_csv(comparisons(pd.read_csv(FILE)), FOLDER / "comparisons.csv")

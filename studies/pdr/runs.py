@@ -124,7 +124,7 @@ class Learning:
         """Return the one record of a run."""
         seed, cell = divmod(run, len(self.cells))
         learner, support, depth = self.cells[cell]
-        rows, model = split(self.dataset, seed), self._estimator(learner, support, depth, seed)
+        rows, model = split(self.dataset, seed), self.estimator(learner, support, depth, seed)
         started = time.process_time()
         model.fit(rows.X, rows.y)
         seconds = time.process_time() - started
@@ -145,7 +145,8 @@ class Learning:
             }
         ]
 
-    def _estimator(self, learner: str, support: float, depth: int, seed: int) -> Any:
+    def estimator(self, learner: str, support: float, depth: int, seed: int) -> Any:
+        """Return the learner of one cell, not fitted."""
         row = 1 / len(split(self.dataset, seed).X)
         if self.kind == LISTS:
             options: dict[str, Any] = {
