@@ -68,7 +68,9 @@ def _population(dataset: str) -> Rows:
     return Rows(data.frame[names].to_numpy() == 1, np.asarray(data.labels) == data.schema.classes[1])
 
 
-def _model(dataset: str, kind: str, learner: str, support: float, depth: int, seed: int) -> tuple[Node, Learner, float]:
+def fitted_nodes(
+    dataset: str, kind: str, learner: str, support: float, depth: int, seed: int
+) -> tuple[Node, Learner, float]:
     """Return the nodes of a fitted model, the constraints of its learner, and its training accuracy."""
     data, penalty = split(dataset, seed), 0.0
     learning = Learning(dataset, kind, (depth, _LEVELS), (support,), 60.0)
@@ -84,7 +86,7 @@ def _model(dataset: str, kind: str, learner: str, support: float, depth: int, se
 
 def record(dataset: str, kind: str, learner: str, support: float, depth: int, seed: int) -> dict[str, Any]:
     """Return one model's entropy and the bits that its learner's knowledge adds, by prior."""
-    root, rules, accuracy = _model(dataset, kind, learner, support, depth, seed)
+    root, rules, accuracy = fitted_nodes(dataset, kind, learner, support, depth, seed)
     known = _population(dataset)
     columns = known.X.shape[1]
     cells = {

@@ -6,11 +6,13 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.learn import GreedyRuleListClassifier, OptimalRuleListClassifier, OptimalTreeClassifier
+from studies.learning_algorithm import study
 from studies.learning_algorithm.greedy import Ties, greedy_bits
 from studies.learning_algorithm.nodes import Learner, Node, Rows, nodes_of
 from studies.learning_algorithm.sampling import (
@@ -24,6 +26,7 @@ from studies.learning_algorithm.sampling import (
 )
 
 FOUR = Rows(np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]]) == 1, np.array([0, 0, 1, 0]) == 1)
+KEYS = ("dataset", "kind", "learner", "support", "depth", "seed")
 NAMES = ["a", "b", "c"]
 SCHEMA = hr.Schema(dict.fromkeys(NAMES, hr.Boolean()), hr.Label("y", (0, 1)))
 
@@ -275,3 +278,63 @@ def test_rows_of_the_population_are_rows_of_the_leaf():
     assert drawn.shape == (20, 5, 3)
     assert not drawn[..., [0, 2]].any()
     assert 0 < drawn[..., 1].mean() < 1
+
+
+def arranged(node, rows):
+    """The rows of a node in the order of sampled tables."""
+    if not node.parts:
+        return rows.X[np.argsort(rows.y, kind="stable")]
+    sides = [rows.having(node.column, value) for value in (False, True)]
+    return np.concatenate([arranged(part, side) for part, side in zip(node.parts, sides, strict=True)])
+
+
+@pytest.mark.parametrize(("kind", "depth"), [("trees", 6), ("lists", 6)])
+def test_the_training_table_fits_its_own_model(kind, depth):
+    """All choices of scikit-learn's tree and of the greedy list on COMPAS, and the leaves at which they stop."""
+    root, learner, _ = study.fitted_nodes("compas", kind, "greedy", 0.01, depth, 0)
+    data = study.split("compas", 0)
+    rows = Rows(data.X.to_numpy() == 1, data.y.to_numpy() == 1)
+    algorithm, examined = Greedy(learner, "chosen"), 0
+
+    def check(node, own):
+        nonlocal examined
+        if not algorithm.is_certain(node):
+            examined += 1
+            assert algorithm.fits(node, arranged(node, own)[None]).all()
+        for part, value in zip(node.parts, (False, True), strict=False):
+            check(part, own.having(node.column, value))
+
+    check(root, rows)
+    assert examined > (20 if kind == "trees" else 4)
+
+
+def test_comparisons_subtract_the_bits():
+    runs = pd.DataFrame(
+        [
+            ("adult", "trees", learner, 0.01, depth, seed, 10, 4, accuracy, 20.0, bits)
+            for seed in (0, 1)
+            for learner, depth, accuracy, bits in (
+                ("optimal", 1, 0.7, 0.0),
+                ("optimal", 2, 0.8, 0.0),
+                ("greedy", 2, 0.7, 2.0),
+                ("greedy", 3, 0.9, 9.0),
+            )
+        ],
+        columns=[
+            "dataset",
+            "kind",
+            "learner",
+            "support",
+            "depth",
+            "seed",
+            "rows",
+            "columns",
+            "accuracy",
+            "entropy",
+            "uniform",
+        ],
+    )
+    result = study.comparisons(runs).set_index("knowledge")
+    assert result.loc["without", "mean"] == pytest.approx(0)
+    assert result.loc["with", "mean"] == pytest.approx(2 / 40)
+    assert result.loc["with", "above"] == 2
