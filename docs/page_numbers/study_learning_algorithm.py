@@ -8,7 +8,7 @@ from page_numbers.marks import NAMES, Row, figures, markdown, number, records, s
 
 _RUNS = "docs/studies/learning-algorithm/runs.csv"
 _COMPARISONS = "docs/studies/learning-algorithm/comparisons.csv"
-_SHOWN = {"greedy": ("3", "4", "6", "10"), "optimal": ("3", "4", "6")}
+_SHOWN = {"greedy": ("3", "4", "6", "10"), "optimal": ("3", "4", "5", "6")}
 _KINDS = ("trees", "lists")
 _SUPPORT = "0.01"
 
@@ -127,6 +127,42 @@ def learner_solved() -> str:
     """Return the number of solved random tables, and of those for which the model stayed optimal."""
     rows = [row for row in records(_RUNS) if row["fitting"]]
     return f"{sum(int(row['fitting']) for row in rows):,} of {20 * len(rows):,}"
+
+
+@number
+def learner_deep() -> str:
+    """Return the largest lower bound for an optimal model, with the model."""
+    rows = [row for row in records(_RUNS) if row["learner"] == "optimal" and row["bound"] == "uniform"]
+    row = max(rows, key=lambda row: float(row["uniform"]))
+    bits = float(row["uniform"])
+    share = figures(bits / float(row["rows"]), 1)
+    return f"{bits:.0f} bits, or {share} a row, at depth {row['depth']} on {NAMES[row['dataset']]}"
+
+
+@number
+def learner_small() -> str:
+    """Return the largest change of Dist_G up to a limit of four."""
+    rows = [row for row in records(_RUNS) if int(row["depth"]) <= 4]
+    return short(max(float(row["uniform"]) / float(row["rows"]) / float(row["columns"]) for row in rows), 4)
+
+
+@number
+def learner_large() -> str:
+    """Return the largest change of Dist_G."""
+    rows = records(_RUNS)
+    return short(max(float(row["uniform"]) / float(row["rows"]) / float(row["columns"]) for row in rows), 3)
+
+
+@number
+def learner_shares() -> str:
+    """Return the shares of the bits of large greedy models that other priors leave, as percentages."""
+    rows = [row for row in records(_RUNS) if row["learner"] == "greedy" and float(row["uniform"]) > 100]
+    first = [row for row in rows if row["marginals"]]
+    left = sum(float(row["marginals"]) for row in first) / sum(float(row["uniform"]) for row in first)
+    known = sum(float(row["population"]) for row in rows) / sum(float(row["uniform"]) for row in rows)
+    return (
+        f"under the marginals {100 * left:.0f} % of the bits are left, with the population's rows {100 * known:.1f} %"
+    )
 
 
 @number

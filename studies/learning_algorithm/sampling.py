@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binomtest
 
 from hedgerow.learn.search.certified import SearchSettings, find_optimum
 from hedgerow.learn.search.space import Space
@@ -27,7 +28,7 @@ from studies.learning_algorithm.nodes import Bits, Learner, Node, Rows
 Floats = NDArray[np.float64]
 Draw = Callable[[Node, int, np.random.Generator], Bits]
 """Random rows of a leaf, given the node and the number of tables: shape ``(number, rows, columns)``."""
-_MOST_TRIES = 400  # for each table that is kept
+_MOST_TRIES = 12  # for each table that is kept
 _ROUNDING = 1e-6  # in rows
 
 
@@ -206,15 +207,52 @@ def sampled_bits(node: Node, algorithm: Algorithm, draw: Draw, kept: int, rng: n
     drawn = sum(part.n_drawn for part in parts)
     if not complete or algorithm.is_certain(node):
         return Estimate(below, sample(kept), complete, drawn)
-    fitting, passed, tables = list[Bits](), np.empty(0, dtype=bool), sample(kept)
+    step = _kept(node, algorithm, sample, kept)
+    if step.is_complete:
+        return Estimate(below + step.bits, step.tables, True, drawn + step.n_drawn)
+    again = column_by_column(node, algorithm, draw, kept, rng)
+    bits = again.bits if again.is_complete else max(again.bits, below + step.bits)
+    return Estimate(bits, again.tables, again.is_complete, drawn + step.n_drawn + again.n_drawn)
+
+
+def _kept(node: Node, algorithm: Algorithm, sample: Callable[[int], Bits], kept: int) -> Estimate:
+    """Return tables of a sample that fit, with the bits of their share; a lower bound if too few fit."""
+    fitting, passed = list[Bits](), np.empty(0, dtype=bool)
     while passed.sum() < kept and len(passed) < _MOST_TRIES * kept:
         tables = sample(kept)
         fits = algorithm.fits(node, tables)
         fitting.append(tables[fits])
         passed = np.append(passed, fits)
     if passed.sum() < kept:
-        share = (passed.sum() + 3) / len(passed)  # above the true share with 95 % confidence if none passed
-        return Estimate(below - float(np.log2(share)), tables, False, drawn + len(passed))
+        upper = float(binomtest(int(passed.sum()), len(passed)).proportion_ci(0.95).high)
+        return Estimate(-float(np.log2(upper)), np.concatenate(fitting), False, len(passed))
     tries = int(np.flatnonzero(passed)[kept - 1]) + 1
     bits = -float(np.log2((kept - 1) / (tries - 1)))
-    return Estimate(below + bits, np.concatenate(fitting)[:kept], True, drawn + tries)
+    return Estimate(bits, np.concatenate(fitting)[:kept], True, tries)
+
+
+def column_by_column(node: Node, algorithm: Algorithm, draw: Draw, kept: int, rng: np.random.Generator) -> Estimate:
+    """Return an estimate for a node with rare tables: columns are added in turn to tables that fit without them.
+
+    A model that tests fewer columns remains a model, so that each added column can only exclude tables. The columns of
+    the prior must be independent given the leaf. Until it is added, a column is constant and divides nothing.
+    """
+    tested = {below.column for below in node.nodes()} | set(dict(node.path))
+    later = [column for column in range(random_tables(node, draw, 1, rng).shape[2]) if column not in tested]
+    bits, drawn, tables = 0.0, 0, np.empty((0, 0, 0), dtype=bool)
+    for column in (None, *later):
+
+        def sample(number: int, column: int | None = column, tables: Bits = tables) -> Bits:
+            fresh = random_tables(node, draw, number, rng)
+            if column is None:
+                fresh[..., later] = False
+                return fresh
+            chosen = tables[rng.integers(0, len(tables), number)]
+            chosen[..., column] = fresh[..., column]
+            return chosen
+
+        step = _kept(node, algorithm, sample, kept)
+        bits, drawn, tables = bits + step.bits, drawn + step.n_drawn, step.tables
+        if not step.is_complete:
+            return Estimate(bits, tables, False, drawn)
+    return Estimate(bits, tables, True, drawn)

@@ -20,6 +20,7 @@ from studies.learning_algorithm.sampling import (
     Optimal,
     by_population,
     by_shares,
+    column_by_column,
     labels,
     random_tables,
     sampled_bits,
@@ -100,7 +101,7 @@ def tables(n_rows, number, seed=0):
 @pytest.mark.parametrize(("depth", "min_rows"), [(1, 1), (2, 1), (3, 2)])
 def test_greedy_bits_are_those_of_all_tables(is_tree, depth, min_rows):
     learner, compared = Learner(is_tree, min_rows), 0
-    for rows in tables(5, 5):
+    for rows in tables(5, 3):
         root = grown(rows, learner, depth)
         if root.height == 0:
             continue
@@ -112,7 +113,7 @@ def test_greedy_bits_are_those_of_all_tables(is_tree, depth, min_rows):
             bits = greedy_bits(root, learner, np.full(3, 0.5), ties)
             expected = math.inf if not count else -math.log2(count / len(every))
             assert bits == pytest.approx(expected, abs=1e-9)
-    assert compared > 2
+    assert compared > 1
 
 
 def test_a_leaf_that_stops_early_counts_as_all_tables_do():
@@ -220,9 +221,9 @@ class SlowOptimal:
 
 @pytest.mark.parametrize("is_tree", [True, False])
 def test_optimal_bits_are_those_of_all_tables(is_tree):
-    """With 400 tables a node, the standard error is 5 % for each of three nodes; 4.5 standard errors are allowed."""
+    """With 100 tables a node, the standard error is 5 to 10 % for each of three nodes; 4.5 of them are allowed."""
     learner, compared = Learner(is_tree, 1, 0.05), 0
-    for rows in tables(5, 4, seed=2):
+    for rows in tables(4, 4, seed=2):
         root = optimal_model(rows, learner, 2)
         value = root.objective(learner.penalty)
         assert value == pytest.approx(least(rows, learner, 2))
@@ -231,9 +232,11 @@ def test_optimal_bits_are_those_of_all_tables(is_tree):
         every = list(worlds(root))
         exact = np.mean([least(table, learner, 2) > value - 1e-9 for table in every])
         draw, rng = by_shares(np.full(3, 0.5)), np.random.default_rng(0)
-        estimate = sampled_bits(root, SlowOptimal(learner), draw, 400, rng)
+        estimate = sampled_bits(root, SlowOptimal(learner), draw, 100, rng)
         assert estimate.is_complete
-        assert 2**-estimate.bits == pytest.approx(exact, rel=0.39)
+        assert 2**-estimate.bits == pytest.approx(exact, rel=0.5)
+        in_turn = column_by_column(root, SlowOptimal(learner), draw, 100, rng)
+        assert 2**-in_turn.bits == pytest.approx(exact, rel=0.5)
         compared += exact < 0.9
     assert compared > 0
 
