@@ -205,8 +205,10 @@ def sampled_bits(node: Node, algorithm: Algorithm, draw: Draw, kept: int, rng: n
 
     below, complete = sum(part.bits for part in parts), all(part.is_complete for part in parts)
     drawn = sum(part.n_drawn for part in parts)
-    if not complete or algorithm.is_certain(node):
-        return Estimate(below, sample(kept), complete, drawn)
+    if not complete:
+        return Estimate(below, np.empty((0, node.size, 0), dtype=bool), False, drawn)
+    if algorithm.is_certain(node):
+        return Estimate(below, sample(kept), True, drawn)
     step = _kept(node, algorithm, sample, kept)
     if step.is_complete:
         return Estimate(below + step.bits, step.tables, True, drawn + step.n_drawn)

@@ -261,6 +261,15 @@ def test_a_lower_limit_of_height_is_a_lower_bound():
     assert full.sum() < lower.sum() < 60
 
 
+def test_too_rare_tables_give_a_lower_bound():
+    """No column may divide 60 rows with a row on each side: all columns are constant, which is never drawn."""
+    root = Node((60, 60), 2, (), 0, (Node((30, 30), 1, ((0, False),)), Node((30, 30), 1, ((0, True),))))
+    learner, even = Learner(True, 1), np.full(3, 0.5)
+    estimate = sampled_bits(root, Greedy(learner, "chosen"), by_shares(even), 10, np.random.default_rng(0))
+    assert not estimate.is_complete
+    assert 5 < estimate.bits < greedy_bits(root, learner, even, "chosen")
+
+
 def test_sampling_greedy_choices_agrees_with_the_exact_bits():
     """300 tables at each node: the standard error of the probability is below 8 % for few nodes, 4.5 are allowed."""
     learner = Learner(True, 2)
