@@ -166,6 +166,15 @@ def learner_shares() -> str:
 
 
 @number
+def learner_ties() -> str:
+    """Return the most bits that excluding all ties adds."""
+    rows = [row for row in records(_RUNS) if row["excluded"] and row["excluded"] != "inf"]
+    row = max(rows, key=lambda row: float(row["excluded"]) - float(row["uniform"]))
+    added = float(row["excluded"]) - float(row["uniform"])
+    return f"{added:.0f} bits (to {float(row['uniform']):.0f}, {NAMES[row['dataset']]}, depth {row['depth']})"
+
+
+@number
 def learner_high() -> str:
     """Return the largest upper end of the intervals of the bits of optimal models."""
     return short(max(float(row["high"]) for row in records(_RUNS) if row["high"]), 1)
