@@ -32,8 +32,8 @@ from studies.learning_algorithm.sampling import (
     random_tables,
     sampled_bits,
 )
-from studies.pdr.compare import at_same
-from studies.pdr.runs import DATASETS, GREEDY, LISTS, OPTIMAL, TREES, Learning, split
+from studies.pdr.compare import Comparison, differences_at_same
+from studies.pdr.runs import DATASETS, GREEDY, LISTS, OPTIMAL, TREES, Frame, Learning, split
 from studies.results import write_csv
 
 FOLDER = Path(__file__).parents[2] / "docs" / "studies" / "learning-algorithm"
@@ -143,20 +143,24 @@ def cells(seeds: int) -> Iterator[tuple[str, str, str, float, int, int]]:
 def comparisons(runs: pd.DataFrame) -> pd.DataFrame:
     """Return optimal minus greedy Dist_G at the same accuracy, without and with the knowledge, by dataset and kind.
 
-    Optimal models beyond `COMPLETE` are left out, as their bits are only bounded from below.
+    Optimal models beyond `COMPLETE` are left out, as their bits are only bounded from below. Greedy models of the same
+    accuracy and entropy count once, with the knowledge of their smallest limit.
     """
-    table = runs[(runs["learner"] == GREEDY) | (runs["depth"] <= COMPLETE)].copy()
+    ordered = runs.sort_values(by="depth")
+    table: Frame = ordered[(ordered["learner"] == GREEDY) | (ordered["depth"] <= COMPLETE)]
+    table = table.drop_duplicates(["dataset", "kind", "learner", "support", "seed", "accuracy", "entropy"])
     whole = table["rows"] * table["columns"]
     table["without"] = table["entropy"] / whole
     table["with"] = (table["entropy"] - table["uniform"]) / whole
-    table["gain"] = table["with"] - table["without"]
     lines = list[dict[str, Any]]()
     for keys, part in table.groupby(["dataset", "kind"]):
         dataset, kind = cast(tuple[str, str], keys)
-        for column in ("without", "with", "gain"):
-            result = at_same(part, "accuracy", column)
+        without, seeds = differences_at_same(part, "accuracy", "without")
+        known, _ = differences_at_same(part, "accuracy", "with")
+        for name, values in (("without", without), ("with", known), ("gain", known - without)):
+            result = Comparison.of(values, seeds)
             verdict = result.holds(1, always=True)
-            lines.append({"dataset": dataset, "kind": kind, "knowledge": column, **asdict(result), "holds": verdict})
+            lines.append({"dataset": dataset, "kind": kind, "knowledge": name, **asdict(result), "holds": verdict})
     return pd.DataFrame(lines)
 
 

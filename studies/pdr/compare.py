@@ -91,13 +91,18 @@ def at_same(records: Frame, axis: str, column: str) -> Comparison:
     Each distinct greedy model is compared with the interpolated optimal models of the same seed and support; those
     outside the range of the interpolation are left out.
     """
+    return Comparison.of(*differences_at_same(records, axis, column))
+
+
+def differences_at_same(records: Frame, axis: str, column: str) -> tuple[Values, Values]:
+    """Return the differences that `at_same` averages, and their seeds."""
     result = [
         (value - own, seed)
         for seed, line, greedy in _lines(records, axis, column)
         for x, own in greedy
         if (value := line(x)) is not None
     ]
-    return Comparison.of(np.array([d for d, _ in result]), np.array([seed for _, seed in result]))
+    return np.array([d for d, _ in result]), np.array([seed for _, seed in result])
 
 
 def _lines(records: Frame, axis: str, column: str) -> Iterator[tuple[int, Any, list[tuple[float, float]]]]:
