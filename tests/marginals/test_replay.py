@@ -93,9 +93,7 @@ def test_the_replay_catches_a_learner_that_looks_at_the_rows(monkeypatch):
 
 
 def test_the_replay_catches_a_learner_that_stops_by_the_rows(monkeypatch):
-    monkeypatch.setattr(
-        learner.ExprilClassifier, "_error_questions", lambda _, oracle: 3 - (len(oracle._target) > 20)
-    )
+    monkeypatch.setattr(learner.ExprilClassifier, "_error_questions", lambda _, oracle: 3 - (len(oracle._target) > 20))
     with pytest.raises(AssertionError, match=r"the neighbouring table caused"):
         check("cumulative", ROWS, NEW, "counts", SEEDED)
 
