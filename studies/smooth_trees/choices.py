@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil, log
@@ -24,11 +25,18 @@ from studies.smooth_trees.loss import (
 from studies.ssrl.runs import CONFIDENCE, DATASETS, MAX_RULES, TEST_SHARE, load
 
 SMOOTH = ("smooth-laplace", "smooth-cauchy")
+SIZES = tuple(product((1, 2, 4, 8), (4, 8, 64), (1, 8, 64)))
+"""The last rows, the first rules and the second rules of the tables of `RareRows`."""
+OF_THE_PAPER = 6150
+"""The rows of COMPAS in the paper; the public file has more."""
 
 
-def list_node(dataset: str, mechanism: str, epsilon: float) -> tuple[Node, int, float]:
-    """Return the node of a published list with the study's settings, the training rows, and the claimed δ of a list."""
-    n = len(load(dataset).frame)
+def list_node(dataset: str, mechanism: str, epsilon: float, n: int | None = None) -> tuple[Node, int, float]:
+    """Return the node of a published list with the study's settings, the training rows, and the claimed δ of a list.
+
+    The table has `n` rows, by default as many as in the study.
+    """
+    n = n or len(load(dataset).frame)
     rows = n - ceil(TEST_SHARE * n)
     published = PUBLISHED[mechanism]
     delta = Fraction(int(published.spends_delta), rows**2)
@@ -85,8 +93,7 @@ def rare_rows() -> Iterator[dict[str, Any]]:
     """Yield the largest δ at ε, and the largest loss, of published lists on the tables of `RareRows`."""
     for dataset, mechanism, epsilon in product(DATASETS, SMOOTH, (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)):
         node, rows, delta = list_node(dataset, mechanism, epsilon)
-        sizes = product((1, 2, 4, 8), (8, 64), (1, 8, 64))
-        tables = [RareRows(rows, rest, first, second) for rest, first, second in sizes]
+        tables = [RareRows(rows, rest, first, second) for rest, first, second in SIZES]
         results = [(*table.difference(node, MAX_RULES - 1, epsilon), table) for table in tables]
         by_delta = max(results, key=lambda result: result[0])
         by_loss = max(results, key=lambda result: result[1])
@@ -101,6 +108,21 @@ def rare_rows() -> Iterator[dict[str, Any]]:
             "rest": chosen.rest,
             "first": chosen.first,
             "second": chosen.second,
+        }
+
+
+def readings() -> Iterator[dict[str, Any]]:
+    """Yield the δ of smooth-laplace lists with COMPAS's settings at ε = .1, by readings of the paper."""
+    for n, continuous, negative_steps in product((None, OF_THE_PAPER), (False, True), (False, True)):
+        node, rows, delta = list_node("compas", SMOOTH[0], 0.1, n)
+        node = replace(node, continuous=continuous, negative_steps=negative_steps)
+        largest = max(RareRows(rows, *sizes).difference(node, MAX_RULES - 1, 0.1)[0] for sizes in SIZES)
+        yield {
+            "rows": rows,
+            "continuous noise": continuous,
+            "negative steps": negative_steps,
+            "claimed delta": delta,
+            "delta": largest,
         }
 
 

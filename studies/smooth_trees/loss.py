@@ -123,6 +123,8 @@ class Node:
     choice: NoisyMin
     min_support: int  # Λ
     confidence: float  # C
+    continuous: bool = False  # whether the noise on the number of rows is continuous, as in the paper
+    negative_steps: bool = False  # whether S* of n < Λ rows has the term ξ(n − Λ) of Theorem 4.1
 
     @property
     def share(self) -> float:
@@ -130,8 +132,10 @@ class Node:
 
     def passes(self, rows: int) -> float:
         """Return the probability that a node passes the test of the support."""
-        threshold = confidence_threshold(self.confidence, self.choice.epsilon)
-        return passing(self.share, self.min_support + threshold - rows)
+        missing = self.min_support + confidence_threshold(self.confidence, self.choice.epsilon) - rows
+        if self.continuous:
+            return float(_laplace_survival(np.array(self.share * missing)))
+        return passing(self.share, missing)
 
     def supported_loss(self, most: int) -> float:
         """Return a bound on the pure loss of the choice for all tables of Λ to `most` rows."""
@@ -152,6 +156,8 @@ class Node:
     def chances(self, caught: Sequence[Sequence[int]], total: Sequence[int], numbers: Sequence[int]) -> Floats:
         """Return the probability of each group of candidates and of stopping by choice."""
         scores = scaled_scores(caught, total, self.choice, self.min_support)
+        if self.negative_steps:
+            scores = scores * np.exp(-self.choice.beta * max(self.min_support - sum(total), 0))
         return standard(self.choice).chances(scores, (*numbers, 1))
 
 
@@ -170,9 +176,10 @@ class RareRows:
     """Two neighbouring tables on which a published list spends more than it claims, if few rows are left.
 
     All rows have class 0. Each of `first` rules catches all rows except the last `rest`, and `second` rules catch none.
-    The larger table has one row more, of class 1, that only the second rules catch. Lists may begin with several of the
-    first rules: after the first of them, the next rules catch nothing. On the smaller table all scores are 0 at every
-    node. On the larger table, the second rules are better by g(n) if n rows are left, and the noise fits Λ rows.
+    The larger table has one row more, of class 1, that only the second rules catch. After the first of the first rules,
+    the next of them catch nothing. On the smaller table all scores are 0 at every node. On the larger table, the second
+    rules are better by g(n) if n rows are left, and the noise fits Λ rows. After a second rule, the rows left are the
+    same.
     """
 
     rows: int
@@ -186,19 +193,25 @@ class RareRows:
         return ((whole - self.rest, 0), (0, int(larger))), (whole, int(larger))
 
     def log_chances(self, node: Node, rules: int, *, larger: bool) -> Floats:
-        """Return the logarithm of the probability that a list begins with 1, 2, … `rules` of the first rules."""
-        result = []
+        """Return the logarithm of the probability of every beginning of a list.
+
+        For k = 0, 1, … `rules` − 1: k of the first rules and then a second rule, and k of the first rules and no more;
+        last, `rules` of the first rules.
+        """
+        result, before = [], 0.0
         for place in range(rules):
             caught, total = self.caught(place, larger=larger)
-            chosen = node.chances(caught, total, (self.first - place, self.second))[0]
-            result.append(np.log(node.passes(sum(total))) + np.log(chosen))
-        return np.cumsum(result)
+            first, second, _ = node.chances(caught, total, (self.first - place, self.second))
+            passes = node.passes(sum(total))
+            chances = np.array([passes * second, 1 - passes * (first + second), passes * first])
+            with_second, end, before = before + np.log(chances)
+            result += [with_second, end]
+        return np.append(result, before)
 
     def difference(self, node: Node, rules: int, epsilon: float) -> tuple[float, float]:
-        """Return the largest δ at ε, and the largest loss, over the events "begins with k of the first rules"."""
+        """Return δ at ε, and the loss, of the beginnings of lists of up to so many rules and the default rule."""
         smaller, larger = (self.log_chances(node, rules, larger=larger) for larger in (False, True))
-        delta = np.maximum(np.exp(smaller) - np.exp(epsilon + larger), np.exp(larger) - np.exp(epsilon + smaller))
-        return float(max(delta.max(), 0)), float(np.abs(smaller - larger).max())
+        return delta_at(epsilon, np.exp(smaller), np.exp(larger)), float(np.abs(smaller - larger).max())
 
 
 def many_candidates(

@@ -26,7 +26,7 @@ from hedgerow.privacy.noise import SeededNoise
 from hedgerow.tally import Tally
 from studies.results import write_csv
 from studies.runs import Record, RunStore, complete
-from studies.smooth_trees.choices import bounds, many_rules, rare_rows, tiny_tables
+from studies.smooth_trees.choices import bounds, many_rules, rare_rows, readings, tiny_tables
 from studies.smooth_trees.grow import SmoothTree, accuracy
 from studies.ssrl.runs import CONFIDENCE, DATASETS, TEST_SHARE, TrainTest, load, noise_seed
 
@@ -176,7 +176,7 @@ def main() -> None:
         if name in DEPTHS:
             complete(*store(name), RUNS, resume=True, verbose=True)
     if "choices" in names:
-        for function in (bounds, tiny_tables, rare_rows, many_rules):
+        for function in (bounds, tiny_tables, rare_rows, readings, many_rules):
             write_csv(pd.DataFrame(function()), FOLDER / f"{function.__name__}.csv")
     if all((RAW / name).exists() for name in DEPTHS):
         means = paired(pd.concat([store(name)[0].read(RUNS).assign(dataset=name) for name in DEPTHS]))

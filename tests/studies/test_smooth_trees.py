@@ -336,34 +336,63 @@ def test_the_published_list_has_the_scores_of_the_counterexample(larger):
         assert scores == pytest.approx([*[r] * (3 - place), *[s] * 2, stop], abs=1e-15)
 
 
-def test_a_published_list_spends_more_than_it_claims():
-    """COMPAS's settings at ε = .1: 5,049 rows, K = 5, λ = .05, C = .99, δ = 1/n²."""
-    share, delta = Fraction(1, 10) / 14, Fraction(1, 5049**2)
-    node = loss.Node(smooth_laplace(share, delta / 4), 252, 0.99)
-    rare = loss.RareRows(rows=5049, rest=1, first=8, second=8)
-    # The list [r, r] on the smaller table: all scores are 0, so 8 of 17 candidates are right, and then 7 of 16.
-    passes = exp(-float(share) * (252 + 549 - 1)) / (1 + exp(-float(share)))
-    smaller = np.exp(rare.log_chances(node, 2, larger=False))
-    assert smaller == pytest.approx([8 / 17, 8 / 17 * passes * 7 / 16], rel=1e-9)
-    # On the larger table S* is g(252), and the others lead by 1/2: 63.5 of S*, on a scale of 2/share.
-    gap = 0.5 / (2 * 252 / 253**2) * float(share) / 2
-    second = np.exp(np.diff(rare.log_chances(node, 2, larger=True)))
-    assert second == pytest.approx(passes * exp(float(share)) * others_win(gap, 7, 8, 1), rel=1e-6)
-    exact, _ = rare.difference(node, 4, 0.1)
-    assert exact > 150 * float(delta)
+RARE = {"rest": 1, "first": 4, "second": 1}
 
 
-def others_win(gap, behind, ahead, stop):
-    """The chance that one of some candidates behind wins, against candidates ahead, and stopping, which is behind."""
+def list_node(rows, **reading):
+    """COMPAS's settings at ε = .1: K = 5, λ = .05, C = .99, δ = 1/n²."""
+    share, delta = Fraction(1, 10) / 14, Fraction(1, rows**2)
+    return loss.Node(smooth_laplace(share, delta / 4), rows // 20, 0.99, **reading), float(share), float(delta)
+
+
+def rule_chances(node, *, larger):
+    """The probability of every beginning of up to four rules on the tables of the counterexample, of 4,305 rows."""
+    return np.exp(loss.RareRows(4305, **RARE).log_chances(node, 4, larger=larger))
+
+
+@pytest.mark.parametrize("larger", [False, True])
+def test_the_beginnings_of_lists_are_all_lists(larger):
+    node, *_ = list_node(4305)
+    chances = rule_chances(node, larger=larger)
+    assert len(chances) == 9
+    assert chances.sum() == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+@pytest.mark.parametrize("negative_steps", [False, True])
+def test_a_published_list_spends_more_than_it_claims(continuous, negative_steps):
+    """The list [r, s], with the rows of the paper, by every reading of the test of the support and of S*."""
+    node, share, delta = list_node(4305, continuous=continuous, negative_steps=negative_steps)
+    smaller, larger = (rule_chances(node, larger=more) for more in (False, True))
+    # On the smaller table all scores are 0: 4 of 6 candidates are right, then one of 5. 𝒯 is 549.
+    passes = exp(-share * (215 + 549 - 1)) / (2 if continuous else 1 + exp(-share))
+    assert smaller[2] == pytest.approx(4 / 6 * passes / 5, rel=1e-9)
+    # On the larger table s leads by 1/2 in units of S*, which is g(215), or by Theorem 4.1's term with k = 2 − 215.
+    sensitivity = 2 * 215 / 216**2 * exp(node.choice.beta * 213 if negative_steps else 0)
+    leads = leader_wins(0.5 / sensitivity * share / 2, 4)
+    assert larger[2] / (1 - larger[:2].sum()) == pytest.approx(passes * exp(share) * leads, rel=1e-6)
+    assert larger[2] - exp(0.1) * smaller[2] > 450 * delta
+    exact, _ = loss.RareRows(4305, **RARE).difference(node, 4, 0.1)
+    assert exact >= larger[2] - exp(0.1) * smaller[2]
+
+
+def test_neighbouring_tables_of_the_counterexample_have_the_same_least_support():
+    for dataset in ("compas", "german", "adult"):
+        node, rows, _ = choices.list_node(dataset, "smooth-laplace", 0.1)
+        supports = {choices.least_support(choices.DATASETS[dataset].min_support, n) for n in (rows, rows + 1)}
+        assert supports == {node.min_support}
+
+
+def leader_wins(gap, others):
+    """The chance of a candidate that leads some others by a gap."""
 
     def survival(z):
         return exp(-z) / 2 if z > 0 else 1 - exp(z) / 2
 
     def integrand(z):
-        others = (behind + stop - 1) * log(survival(z)) + ahead * log(survival(z + gap))
-        return behind * exp(-abs(z)) / 2 * exp(others)
+        return exp(-abs(z)) / 2 * survival(z - gap) ** others
 
-    return sum(quad(integrand, a, b, epsabs=0, epsrel=1e-10)[0] for a, b in ((-60, -gap), (-gap, 0), (0, 60)))
+    return sum(quad(integrand, a, b, epsabs=0, epsrel=1e-10)[0] for a, b in ((-60, 0), (0, gap), (gap, 60)))
 
 
 def test_many_candidates_break_the_claim_of_one_choice():
