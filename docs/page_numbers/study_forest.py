@@ -122,6 +122,12 @@ def forest_loss_of_one() -> str:
 
 
 @number
+def forest_released_loss_of_one() -> str:
+    """Return the largest loss at ε = 1 with exponents cut as in the released code."""
+    return _claim("1")["released code"]
+
+
+@number
 def forest_delta_of_one() -> str:
     """Return the δ of the published labels at the claimed ε = 1."""
     return rounded(_claim("1")["delta"], 3)
