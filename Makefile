@@ -127,12 +127,19 @@ BENCHMARKS := accuracy exact_accuracy prior stop_probability published speed exa
 bench: $(TESTED) $(VENV)/.lab  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do PYTHONPATH=.. $(abspath $(BIN))/python $$b.py || exit 1; done
 
-study: $(TESTED)  ## reproduce the figures and tables of SSRL, PDR, EXPRIL, sets and width (five hours; docs/studies/); can be interrupted and continued
+study: $(TESTED)  ## reproduce the figures and tables of SSRL, PDR, EXPRIL and the other studies (six hours; docs/studies/); can be interrupted and continued
 	$(BIN)/python -m studies ssrl --runs 100 --resume -o build/ssrl
 	$(BIN)/python -m studies pdr --seeds 10 --resume -o build/pdr
 	$(BIN)/python -m studies expril --runs 100 --resume -o build/expril
 	$(BIN)/python -m studies.sets
 	$(BIN)/python -m studies.width.study
+	$(BIN)/python -m studies.scorecard_reconstruction
+	$(BIN)/python -m studies.learning_algorithm
+	$(BIN)/python -m studies.merging
+	$(BIN)/python -m studies.adaptive_queries
+	$(BIN)/python -m studies.label_only.study
+	$(BIN)/python -m studies.smooth_trees.study
+	$(BIN)/python -m studies.later_work
 
 clean:  ## remove the environment
 	rm -rf $(VENV)
