@@ -124,7 +124,7 @@ def test_the_released_code_bounds_the_loss_at_twenty_two_for_one():
     assert float(max(losses)) == pytest.approx(22.7, abs=0.01)
 
 
-@pytest.mark.parametrize("target", [1e-2, 1e-6])
+@pytest.mark.parametrize("target", [1e-2, 3e-5, 1e-6])
 def test_the_least_epsilon_of_a_delta_is_the_edge(target):
     least = forest.loss_at(forest.published, 1, target)
     assert (
