@@ -83,6 +83,9 @@ def test_audit_reports_missing_and_invalid_options(folder, run):
     drawn.save("drawn.json")
     assert "add --data FILE" in run("audit", "drawn.json")[2]
     assert run("audit", "drawn.json", "--data", "data.csv")[0] == 0
+    code, _, error = run("audit", "drawn.json", "--data", "data.csv", "--counts", "bins")
+    assert code == 2
+    assert "--counts is for scorecards" in error
     (folder / "other.csv").write_text("age,sex\n3,F\n")
     assert run("audit", "drawn.json", "--data", "other.csv")[0] == 0  # it uses no column
 
@@ -96,6 +99,14 @@ def test_audit_of_a_scorecard_uses_its_rows_by_bin_or_the_totals_of_the_rows(fol
     result = hr.audit.reconstruction(card, data=data)
     code, out, _ = run("audit", "card.json", "--data", "data.csv", "--by", "sex")
     assert (code, out.startswith(f"{result}\n\nsex  ")) == (0, True)
+    for arguments, problem in {
+        ("--counts", "both"): "--counts both requires --data FILE",
+        ("--counts", "totals"): "--counts totals requires --data FILE",
+        ("--counts", "bins", "--data", "data.csv", "--by", "smoker"): "--by requires results by row",
+    }.items():
+        code, _, error = run("audit", "card.json", *arguments)
+        assert code == 2
+        assert problem in error
     code, out, _ = run("audit", "card.json", "--data", "data.csv", "--counts", "bins")
     assert (code, out) == (0, f"{hr.audit.reconstruction(card, data=data, counts='bins')}\n")
     parts = (replace(card.parts[0], rows=(5, 3, 2), rows_error=0.0), card.parts[1])

@@ -36,7 +36,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     "Report": {
         "evaluate": "Release noisy accuracy, cost, AUROC and calibration of a model on private rows, by group.",
-        "audit": "Measure how much a tree or rule list discloses about its training rows.",
+        "audit": "Measure how much a model discloses about its training rows.",
         "attack": "Run a privacy attack on a learner and save the result for a report.",
         "report": "Write a report on a model for a review board: a public sheet and a board's sheet.",
     },

@@ -13,6 +13,7 @@ from hedgerow.cli.options import DATA, any_model, named_values, option, with_gro
 from hedgerow.cli.output import check_outputs, check_pictures, draw, print_or_write, stage
 from hedgerow.cli.rows import open_rows
 from hedgerow.errors import ArgumentError
+from hedgerow.models.model import Model
 from hedgerow.models.released import leaf_model
 from hedgerow.schema import Schema
 from hedgerow.text.messages import aligned, shown
@@ -64,16 +65,15 @@ def audit(
     """
     check_outputs((plot, output), model, data, schema, force=force)
     check_pictures(plot)
-    if by and data is None:
-        raise ArgumentError("--by requires --data FILE, the rows of the groups.")
+    _check_groups(by, data, counts)
     table.check_used("--data", used=data is not None)
     steps = _steps(resolution)
     whole = None if schema is None else Schema.load(schema)
     released = any_model(model, schema, needed=True, of_table=True)
-    if data is None and released.has_points and not released.bin_supports:
-        raise ArgumentError(f"{model} stores no numbers of rows, only points; add --data FILE.")
-    if data is None and not (released.has_points or leaf_model(released).leaf_release.is_complete):
-        raise ArgumentError(f"{model} has no released counts; add --data FILE, or fit it with --release-counts.")
+    if counts is not None and not released.has_points:
+        raise ArgumentError(f"--counts is for scorecards; leave it out, since {model} has a {released.kind}.")
+    if data is None:
+        _check_stored(model, released, counts)
     rows = None
     if data is not None:
         with open_rows(data, table) as opened:
@@ -92,6 +92,23 @@ def audit(
         text = json.dumps(entries, indent=2, ensure_ascii=False)
     print_or_write(text, output)
     draw(result.plot, plot)
+
+
+def _check_groups(by: list[str] | None, data: str | None, counts: KnownCounts | None) -> None:
+    if by and data is None:
+        raise ArgumentError("--by requires --data FILE, the rows of the groups.")
+    if by and counts == "bins":
+        raise ArgumentError("--by requires results by row, which rows by bin do not have; leave out --counts bins.")
+
+
+def _check_stored(file: Path, model: Model, counts: KnownCounts | None) -> None:
+    """Raise ArgumentError if the numbers of rows are not in the model file, so that the audit needs the rows."""
+    if counts in ("totals", "both"):
+        raise ArgumentError(f"--counts {counts} requires --data FILE, since a scorecard stores no rows by total.")
+    if model.has_points and not model.bin_supports:
+        raise ArgumentError(f"{file} stores no numbers of rows, only points; add --data FILE.")
+    if not (model.has_points or leaf_model(model).leaf_release.is_complete):
+        raise ArgumentError(f"{file} has no released counts; add --data FILE, or fit it with --release-counts.")
 
 
 def _steps(texts: list[str] | None) -> dict[str, float]:

@@ -294,14 +294,57 @@ def test_noisy_rows_by_bin_are_read_as_a_table_of_their_mean_sum():
 
 
 def test_exact_rows_by_bin_must_be_those_of_a_table():
-    for rows in ({"age": (3, 4), "smoker": (3, 5)}, {"age": (-1, 8), "smoker": (3, 4)}):
-        card = card_of({"age": ((0,), (1,)), "smoker": ((0,), (1,))}, ("age", "smoker"), rows=rows, error=0.0)
-        with pytest.raises(ValueError, match="rows"):
-            reconstruction(card)
+    problems = {
+        "different sums": {"age": (3, 4), "smoker": (3, 5)},
+        "negative": {"age": (-1, 8), "smoker": (3, 4)},
+        "at least one row": {"age": (0, 0), "smoker": (0, 0)},
+    }
+    for problem, rows in problems.items():
+        with pytest.raises(ValueError, match=problem):
+            reconstruction(exact_card(rows))
+
+
+def exact_card(rows):
+    return card_of({"age": ((0,), (1,)), "smoker": ((0,), (1,))}, ("age", "smoker"), rows=rows, error=0.0)
+
+
+def test_rows_that_the_scorecard_does_not_count_are_noted():
+    card = exact_card({"age": (2, 3), "smoker": (4, 1)})
+    rows = pd.DataFrame({"age": [0, 0, 1, 2, 3], "smoker": [True] + 4 * [False]})
+    for counts in ("totals", "bins", "both"):
+        assert not reconstruction(card, data=rows, counts=counts).note
+        result = reconstruction(card, data=rows.assign(smoker=True), counts=counts)
+        assert "do not match" in result.note
+        assert result.summary.endswith(result.note)
+
+
+def test_the_summary_of_rows_by_bin_distinguishes_a_row_from_the_table():
+    result = reconstruction(exact_card({"age": (2, 3), "smoker": (4, 1)}))
+    share = 100 * result.bits[0] / result.domain.bits
+    assert f"Each row alone keeps {share:.1f} %" in result.summary
+    assert 100 * result.uncertainty < share
+    assert str(result).split("\n\n")[1].startswith("region")
+
+
+def test_the_summary_states_bounds_as_bounds(monkeypatch):
+    arguments = {"supports": [2, 2, 1], "counts": "both"}
+    card = exact_card({"age": (2, 3), "smoker": (4, 1)})
+    assert "at most" not in reconstruction(card, **arguments).summary
+    monkeypatch.setattr(bin_rows, "MOST_STEPS", 0)
+    result = reconstruction(card, **arguments)
+    for share in (result.uncertainty, result.unplaced_uncertainty):
+        assert f"at most {100 * share:.1f} %" in result.summary
+
+
+def test_a_count_ends_as_soon_as_no_table_is_left():
+    """Without it, a file with a large number of rows would take as many steps."""
+    card = exact_card({"age": (10**15, 0), "smoker": (10**15, 0)})
+    with pytest.raises(ValueError, match="no table"):
+        reconstruction(card, counts="both", supports={2: 10**15})
 
 
 def test_points_alone_disclose_nothing_and_the_error_states_it():
-    with pytest.raises(ValueError, match="Dist_G is 1"):
+    with pytest.raises(ValueError, match="excludes no table"):
         reconstruction(CARDS["two classes"][0])
 
 
@@ -313,6 +356,11 @@ TABLE = pd.DataFrame({"age": [0, 1, 2, 3], "smoker": [True, False, True, False]}
     [
         ({"supports": [1, 2]}, "3 regions"),
         ({"supports": {7: 1}}, "audit.totals"),
+        ({"supports": {0: 1, (0,): 2}}, "twice"),
+        ({"supports": [1, 2**63, 1]}, "below 2"),
+        ({"supports": {0: 10**400}}, "below 2"),
+        ({"supports": [0, 0, 0]}, "at least one row"),
+        ({"data": pd.DataFrame({"age": [0], "smoker": [True]}).iloc[:0]}, "at least one row"),
         ({"supports": [1, 1, 1], "data": TABLE}, "not both"),
         ({"supports": [1, 1, 1], "counts": "bins"}, "rows by total"),
         ({"counts": "totals"}, "supports="),

@@ -102,6 +102,18 @@ def test_too_many_totals_are_refused(monkeypatch):
     points = {"age": ((0,), (1,), (2,), (3,)), "ward": ((0,), (10,), (20,))}
     with pytest.raises(ValueError, match="5 different totals"):
         totals(card_of(points))
+    monkeypatch.undo()
+    steps = 1 * 4 + 4 * 1 + 4 * 3 + 12 * 1  # totals times different points, for each attribute
+    monkeypatch.setattr(module, "_MOST_SUMS", steps)
+    assert len(totals(card_of(points)).rows_by_total) == 12
+    monkeypatch.setattr(module, "_MOST_SUMS", steps - 1)
+    with pytest.raises(ValueError, match="too long"):
+        totals(card_of(points))
+
+
+def test_no_rows_have_no_entropies():
+    rows = pd.DataFrame({"age": [1], "dose": [0.5], "ward": ["a"], "smoker": [True]}).iloc[:0]
+    assert totals(card_of({"smoker": ((0,), (4,))})).bits_of(rows).shape == (0,)
 
 
 def test_the_text_names_the_total_that_discloses_most():

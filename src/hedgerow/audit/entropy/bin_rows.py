@@ -61,12 +61,14 @@ class BinRows:
         named = list(zip(domain.schema.names, domain.weights, strict=True))
         given = [_stored_rows(parts[name], sizes, is_noisy) if name in parts else None for name, sizes in named]
         sums = [sum(rows) for rows in given if rows is not None]
-        if not is_noisy and len(set(sums)) > 1:
-            problem = "the rows by bin that the scorecard stores have different sums for different attributes"
-            raise ArgumentError(f"{problem}, so no table has them; correct the file.")
+        if not is_noisy:
+            if len(set(sums)) > 1:
+                problem = "the rows by bin that the scorecard stores have different sums for different attributes"
+                raise ArgumentError(f"{problem}, so no table has them; correct the file.")
+            return cls(tuple(given), "exact", sums[0])
         total = round(Fraction(sum(sums), len(sums)))
         scaled = tuple(None if rows is None else _scaled(rows, total) for rows in given)
-        return cls(scaled, "noisy" if is_noisy else "exact", total)
+        return cls(scaled, "noisy", total)
 
     @classmethod
     def counted(cls, bins: Mapping[str, Whole], counts: Integers, domain: Domain) -> Self:
@@ -224,6 +226,8 @@ def count_tables(
                         for place in places:
                             after[place] -= 1
                         longer[tuple(after)] += ways * weight
+            if not longer:
+                return 0
             states = longer
     return sum(states.values())
 

@@ -86,7 +86,7 @@ def reconstruction(  # noqa: PLR0913 -- all but the model are optional
         `supports` or `data`. With "bins", these are the rows in each bin of each attribute with points, from `data` or
         the file; all tables with these numbers are equally likely. With "both", `Reconstruction.entropy_bounds` has
         bounds, which are equal if the tables are few enough to count. Default: "totals" with `supports` or `data`,
-        otherwise "bins". Points without numbers of rows disclose nothing about the attributes of a row.
+        otherwise "bins". Points without numbers of rows exclude no table, except for a reader who uses the learner.
 
     Raises
     ------

@@ -251,15 +251,21 @@ class Reconstruction:
         text = (
             f"Without the model, each of {_rows(self.n_rows)} can be any of {count_text(self.domain.possible_rows)} "
             f"possible rows ({self.domain.bits:.1f} bits). {_KNOWN[self.known]}, {self._left} bits remain for each row "
-            f"on average. This is {100 * self.uncertainty:.1f} % of the entropy without the model (Dist_G = "
-            f"{self.uncertainty:.3f}). "
+            f"on average. This is {self._most}{100 * self.uncertainty:.1f} % of the entropy without the model (Dist_G "
+            f"= {self.uncertainty:.3f}). "
         )
         if self.known != "bins":
-            text += f"If the {_NOUN[self.known]} are unknown, {100 * self.unplaced_uncertainty:.1f} % remain. "
+            share = f"{self._most}{100 * self.unplaced_uncertainty:.1f} %"
+            text += f"If the {_NOUN[self.known]} are unknown, {share} remain. "
         if self.prior_bits is not None:
             text += f"The public marginals alone leave {self.prior_bits:.1f} bits for each row. "
         if self.known == "both":
             text += "Entropies of single rows are those given their totals alone."
+        elif self.known == "bins":
+            text += (
+                f"Each row alone keeps {100 * ratios[0]:.1f} %; the rows depend on each other, since their numbers by "
+                "bin are known."
+            )
         elif len(ratios) == 1:
             text += f"All rows lose {100 * (1 - ratios[0]):.1f} % of their entropy."
         else:
@@ -277,6 +283,11 @@ class Reconstruction:
         """The mean residual entropy of a row in bits, as text: a number, or an upper bound with a lower bound."""
         low, high = (bits / self.n_rows for bits in self.entropy_bounds)
         return f"{high:.1f}" if low == high else f"at most {high:.1f} (at least {low:.1f})"
+
+    @property
+    def _most(self) -> str:
+        low, high = self.entropy_bounds
+        return "" if low == high else "at most "
 
     @property
     def origin(self) -> str:
@@ -312,7 +323,7 @@ class Reconstruction:
     def __str__(self) -> str:
         lines = [
             [
-                "region" if self.known == "regions" else "total",
+                "region" if self.known in ("regions", "bins") else "total",
                 "possible rows",
                 "entropy (bits)",
                 "entropy ratio",
@@ -373,9 +384,10 @@ def whole_supports(supports: Sequence[int], expected: int) -> tuple[int, ...]:
     if len(values) != expected:
         raise ArgumentError(f"supports must have one number for each of {expected} regions, got {len(values)}.")
     if not all(
-        isinstance(n, (int, np.integer, float, np.floating)) and n >= 0 and float(n).is_integer() for n in values
+        isinstance(n, (int, np.integer, float, np.floating)) and 0 <= n < 2**63 and float(n).is_integer()
+        for n in values
     ):
-        raise ArgumentError("supports must be whole numbers >= 0.")
+        raise ArgumentError("supports must be whole numbers >= 0 and below 2^63.")
     return tuple(map(int, values))
 
 

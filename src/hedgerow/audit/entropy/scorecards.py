@@ -13,6 +13,7 @@ from hedgerow.audit.entropy.bin_rows import BinRows, arrangement_bits, joint_bit
 from hedgerow.audit.entropy.domain import AttributeMarginals, Domain, RowPrior
 from hedgerow.audit.entropy.result import Reconstruction, whole_supports
 from hedgerow.audit.entropy.totals import PointTotal, bits_by_total, points_by_attribute, rows_by_total, total_text
+from hedgerow.audit.inference.count_comparison import compare_bins
 from hedgerow.audit.readers.paths import bins_of
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.arrays import Index, Integers, Whole
@@ -43,9 +44,11 @@ def scorecard_reconstruction(
     of_rows = None if prior is None else RowPrior.of(prior, domain.schema, domain)
     rows = None if data is None else _Rows.of(card, domain.schema, data)
     bins = None if counts == "totals" else _bin_rows(card, domain, rows, of_rows)
+    compared = None if rows is None else compare_bins(card, data)
+    note = compared.sentence if compared is not None and compared.is_mismatch else ""
     if counts == "bins":
         assert bins is not None
-        return _by_bins(bins, domain, of_rows)
+        return replace(_by_bins(bins, domain, of_rows), note=note)
     columns = points_by_attribute(card, domain.schema.names)
     possible = rows_by_total(card.base, columns, domain.weights)
     totals, places = _totals(possible, supports, rows)
@@ -66,6 +69,7 @@ def scorecard_reconstruction(
         data,
         rows.counts if isinstance(data, Tally) and rows is not None else None,
         known="totals",
+        note=note,
     )
     if bins is None:
         return result
@@ -87,8 +91,8 @@ def _checked_counts(card: Scorecard, counts: KnownCounts | None, supports: Any, 
     if counts is None:
         if supports is None and data is None and not stores_bins:
             raise ArgumentError(
-                "the scorecard stores no numbers of rows, so its file discloses nothing about the attributes of a row "
-                "(Dist_G is 1); pass `supports=` (rows by total) or `data=`."
+                "the scorecard stores no numbers of rows, so its file excludes no table (Dist_G is 1 for a reader who "
+                "does not use the learner); pass `supports=` (rows by total) or `data=`."
             )
         return "bins" if supports is None and data is None else "totals"
     check_choice("counts", counts, get_args(KnownCounts))
@@ -126,7 +130,7 @@ class _Rows:
     def of(cls, card: Scorecard, schema: Schema, data: Any) -> Self:
         bins, size = bins_of(data, schema, card.used_attributes)
         counts = data.rows() if isinstance(data, Tally) else np.ones(size, dtype=np.int64)
-        totals = card.totals_of(bins, size).reshape(size, -1).tolist()
+        totals = card.totals_of(bins, size).reshape(size, len(card.base)).tolist()
         return cls(bins, list(map(tuple, totals)), counts)
 
     @property
@@ -155,6 +159,8 @@ def _totals(
     reachable, given = list(possible), cast("Any", supports)
     if isinstance(given, Mapping):
         keys = [key if isinstance(key, tuple) else (key,) for key in given]
+        if len(set(keys)) < len(keys):
+            raise ArgumentError("supports has a total twice, as a number and as a tuple; pass it once.")
         if not set(keys) <= set(reachable):
             raise ArgumentError("supports has a total that no row can have; see the keys of audit.totals.")
         named = dict(zip(keys, whole_supports(list(given.values()), len(given)), strict=True))

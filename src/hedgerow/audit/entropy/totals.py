@@ -21,6 +21,7 @@ from hedgerow.models.released import released_scorecard
 from hedgerow.models.scorecard import Scorecard
 
 MOST_TOTALS = 2**20  # the largest number of different totals that are counted
+_MOST_SUMS = 10_000_000  # the largest number of additions of an attribute's points to totals
 PointTotal = Points
 """A total of points: one number for two classes or a number, otherwise one for each class."""
 
@@ -69,7 +70,7 @@ class TotalEntropy:
     def bits_of(self, X: Any) -> Floats:
         """Return the residual entropy of each row given its total, in bits, shape ``(n_rows,)``. **Private**."""
         totals = self.scorecard.totals(X)
-        keys = map(tuple, totals.reshape(len(totals), -1).tolist())
+        keys = map(tuple, totals.reshape(len(totals), len(self.scorecard.base)).tolist())
         return np.array([log2(self.rows_by_total[key]) for key in keys], dtype=np.float64)
 
     def __str__(self) -> str:
@@ -95,7 +96,8 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
     Parameters
     ----------
     scorecard : Scorecard or fitted PrivateScorecardClassifier
-        The scorecard; TypeError for another model, ValueError if it has more than a million different totals.
+        The scorecard; TypeError for another model, ValueError if it has more than a million different totals, or if
+        counting them takes more than 10 million additions.
     resolution : mapping of str to float, optional
         As for `reconstruction`.
     """
@@ -138,12 +140,16 @@ def _sums(
 ) -> dict[PointTotal, _Sum]:
     """Return the mass and the mean surprisal of the rows with each total; bins without mass are ignored."""
     sums: dict[PointTotal, _Sum] = {tuple(base): (1, 0.0)}
+    steps = 0
     for column, own, bits in zip(columns, masses, surprisals, strict=True):
         points = column or ((0,) * len(base),) * len(own)
         grouped: dict[PointTotal, list[_Sum]] = defaultdict(list)
         for amount, mass, surprisal in zip(points, own, bits, strict=True):
             if mass:
                 grouped[amount].append((mass, surprisal))
+        steps += len(sums) * len(grouped)
+        if steps > _MOST_SUMS:
+            raise ArgumentError("counting the rows with each total would take too long; use fewer bins or points.")
         sums = _convolved(sums, {amount: _pooled(group) for amount, group in grouped.items()})
     return {total: sums[total] for total in sorted(sums)}
 
