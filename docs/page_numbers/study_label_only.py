@@ -9,7 +9,7 @@ _NO_QUERIES, _QUERIES = ("forest", "label"), ("bits", "bins", "noise", "walk", "
 _BY_ROW = ("label, offline", "bins, offline", "noise, offline", "walk, offline", "file, offline")
 _PRIVATE = ("smooth-laplace, ε = 10", "private tree, ε = 10", "private tree, ε = 1")
 _OVERFITTED = ("CART, fully grown", "random forest")
-_SELECTED = ("optimal tree", "GreedyRL", "private tree, ε = 10", "private tree, ε = 1", *_OVERFITTED)  # the page is long
+_SELECTED = ("optimal tree", "GreedyRL", "private tree, ε = 10", "private tree, ε = 1", *_OVERFITTED)
 
 
 def _results() -> dict[tuple[str, str], dict[str, Row]]:
