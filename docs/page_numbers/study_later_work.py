@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable
 
-from page_numbers.marks import Row, markdown, number, records, short, table
+from page_numbers.marks import NAMES, Row, markdown, number, records, short, table
 
 FOLDER = "docs/studies/later-work"
 MODELS = ("forest as published", "forest, discrete Laplace", "drawn tree")
@@ -143,7 +143,9 @@ def later_unique() -> str:
 def later_grown() -> str:
     """Rows on which an attack by refits on fully grown trees is beyond chance, by table."""
     rows = [row for row in records("membership.csv") if "fully" in row["learner"]]
-    return " and ".join(f"{row['rows beyond chance']} of {row['rows']} rows of {row['table']}" for row in rows)
+    return ", ".join(
+        f"{row['rows beyond chance']} of {int(row['rows']):,} rows of {NAMES[row['table']]}" for row in rows
+    )
 
 
 def _adult(*epsilons: str) -> str:
