@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.audit.entropy import totals
+from hedgerow.errors import DomainError
 from hedgerow.models import Rule, RuleList
 from hedgerow.report import Form, Subject
 from hedgerow.report.disclosure import (
@@ -120,6 +122,21 @@ def test_without_rows_a_scorecard_shows_only_released_numbers():
     section = reconstruction_section(Subject(points), reconstructed(Subject(points)))
     assert [fact.key for fact in section.facts] == ["bits_without_total", "bits_left_by_total"]
     assert "--data" in section.measure
+
+
+def test_a_scorecard_with_too_many_totals_has_a_report(monkeypatch):
+    X, _ = a_table()
+    monkeypatch.setattr(totals, "MOST_TOTALS", 2)
+    subject = Subject(POINTS)
+    for data in (None, X):
+        section = reconstruction_section(subject, reconstructed(subject, data))
+        assert {fact.key for fact in section.facts} == {"bits_left_by_bins", "dist_g_by_bins"}
+        assert section.answer.startswith("Not measured. ")
+        assert "different totals" in section.answer
+        assert section.measure == ""
+    monkeypatch.undo()
+    with pytest.raises(DomainError, match="smoker"):
+        reconstructed(subject, X.drop(columns="smoker"))
 
 
 def test_a_total_with_one_possible_row_is_counted_but_fails_no_check():

@@ -14,14 +14,14 @@ from hedgerow.audit.attack_record import RATES
 from hedgerow.audit.entropy.measure import are_steps_read, reconstruction_of
 from hedgerow.audit.entropy.measure import reconstruction as reconstruct
 from hedgerow.audit.entropy.result import Reconstruction, count_text
-from hedgerow.audit.entropy.totals import totals
+from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_bins, compare_counts
 from hedgerow.audit.inference.labelled import unit_numbers
 from hedgerow.audit.inference.output_cells import number_cells
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, leaf_overfit
 from hedgerow.audit.readers.read import unnamed_leaves
 from hedgerow.boundary.arrays import Floats, Index
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import ArgumentError, HedgerowError
 from hedgerow.models.model import Listing
 from hedgerow.models.released import released_scorecard
 from hedgerow.report.checks import Check, Status, check, short
@@ -165,13 +165,22 @@ def _of_points(subject: Subject, data: Any) -> Reconstruction | str:
     try:
         return reconstruct(subject.released, data=data)
     except HedgerowError as error:
-        if data is not None:
+        if data is not None and _by_total(subject) is not None:
             raise
         return f"{error}"
 
 
+def _by_total(subject: Subject) -> TotalEntropy | None:
+    """Return the possible rows of each total of a scorecard; None if there are too many totals."""
+    try:
+        return totals(subject.released)
+    except ArgumentError:
+        return None
+
+
 def reconstruction_section(subject: Subject, reconstruction: Reconstruction | str) -> Section:
     values: dict[str, Any] = {"totals": None, "problem": "", "view": "", "is_ensemble": subject.is_ensemble}
+    values["has_too_many"] = False
     facts: Iterable[SheetLine] = ()
     if subject.released is not None and subject.released.has_points:
         return _points_section(subject, reconstruction)
@@ -193,11 +202,15 @@ def _shares_left(result: Reconstruction) -> dict[str, str]:
 
 def _points_section(subject: Subject, known: Reconstruction | str) -> Section:
     """Return the section for a scorecard: a published total, its stored rows by bin, and the totals of its rows."""
-    left, facts = totals(subject.released), list[SheetLine]()
-    values: dict[str, Any] = {"totals": left, "bits": decimal(left.bits, 1), "left": decimal(left.residual_bits, 1)}
-    facts.append(SheetLine("bits_without_total", _("bits of uncertainty about a row"), values["bits"], left.bits))
-    name = _("bits that remain for someone who knows the row's total, on average")
-    facts.append(SheetLine("bits_left_by_total", name, values["left"], left.residual_bits))
+    left, facts, values = _by_total(subject), list[SheetLine](), dict[str, Any]()
+    problem = known if isinstance(known, str) else ""
+    if left is None:
+        problem = _("The scorecard has too many different totals to count the possible rows of each.")
+    else:
+        values |= {"bits": decimal(left.bits, 1), "left": decimal(left.residual_bits, 1)}
+        facts.append(SheetLine("bits_without_total", _("bits of uncertainty about a row"), values["bits"], left.bits))
+        name = _("bits that remain for someone who knows the row's total, on average")
+        facts.append(SheetLine("bits_left_by_total", name, values["left"], left.residual_bits))
     stored = _of_points(subject, None) if _stores_rows(subject) else None
     if isinstance(stored, Reconstruction):
         mean = stored.entropy_bits / stored.n_rows
@@ -214,7 +227,9 @@ def _points_section(subject: Subject, known: Reconstruction | str) -> Section:
         "reconstruction",
         facts,
         **values,
-        problem=known if isinstance(known, str) else "",
+        totals=left,
+        has_too_many=left is None,
+        problem=problem,
         by_bins=percent(stored.uncertainty) if isinstance(stored, Reconstruction) else "",
         is_by_rows=by_rows is not None,
         view=" ".join(views),
@@ -230,7 +245,8 @@ def _total_facts(result: Reconstruction) -> Iterator[SheetLine]:
     mean, least = result.entropy_bits / result.n_rows, result.curve()[0][0]
     name = _("bits that remain for someone who knows the total of each training row, on average over rows")
     yield SheetLine("bits_left", name, decimal(mean, 1), mean)
-    yield SheetLine("dist_g", "Dist_G", decimal(result.uncertainty, 3), result.uncertainty)
+    name = _("Dist_G for someone who knows the total of each training row")
+    yield SheetLine("dist_g", name, decimal(result.uncertainty, 3), result.uncertainty)
     yield SheetLine("least_share_left", _("smallest share of bits that remains"), decimal(least, 3), float(least))
     known = _known(result)
     yield SheetLine("known_rows", _("rows that their totals disclose completely"), number(known), known)

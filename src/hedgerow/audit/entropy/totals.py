@@ -1,7 +1,6 @@
 """Possible rows and residual entropy of a row given its total on a scorecard, by convolution over the attributes."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +20,9 @@ from hedgerow.models.released import released_scorecard
 from hedgerow.models.scorecard import Scorecard
 
 MOST_TOTALS = 2**20  # the largest number of different totals that are counted
-_MOST_SUMS = 10_000_000  # the largest number of additions of an attribute's points to totals
+_MOST_SUMS = 20_000_000  # the largest number of additions of an attribute's points to totals
+_WIDTH = 40  # bits of a packed number, which hold sums of a million in absolute value of 500,000 attributes
+_HALF = 1 << (_WIDTH - 1)
 PointTotal = Points
 """A total of points: one number for two classes or a number, otherwise one for each class."""
 
@@ -97,7 +98,7 @@ def totals(scorecard: Any, *, resolution: Resolution | None = None) -> TotalEntr
     ----------
     scorecard : Scorecard or fitted PrivateScorecardClassifier
         The scorecard; TypeError for another model, ValueError if it has more than a million different totals, or if
-        counting them takes more than 10 million additions.
+        counting them takes more than 20 million additions.
     resolution : mapping of str to float, optional
         As for `reconstruction`.
     """
@@ -139,33 +140,44 @@ def _sums(
     base: Points, columns: Sequence[tuple[Points, ...] | None], masses: PerBin, surprisals: Sequence[Sequence[float]]
 ) -> dict[PointTotal, _Sum]:
     """Return the mass and the mean surprisal of the rows with each total; bins without mass are ignored."""
-    sums: dict[PointTotal, _Sum] = {tuple(base): (1, 0.0)}
+    sums: dict[int, _Sum] = {_packed(base): (1, 0.0)}
     steps = 0
     for column, own, bits in zip(columns, masses, surprisals, strict=True):
-        points = column or ((0,) * len(base),) * len(own)
-        grouped: dict[PointTotal, list[_Sum]] = defaultdict(list)
-        for amount, mass, surprisal in zip(points, own, bits, strict=True):
-            if mass:
-                grouped[amount].append((mass, surprisal))
-        steps += len(sums) * len(grouped)
+        points = [0] * len(own) if column is None else map(_packed, column)
+        by_points = _pooled([(k, mass, bit) for k, mass, bit in zip(points, own, bits, strict=True) if mass])
+        steps += len(sums) * len(by_points)
         if steps > _MOST_SUMS:
             raise ArgumentError("counting the rows with each total would take too long; use fewer bins or points.")
-        sums = _convolved(sums, {amount: _pooled(group) for amount, group in grouped.items()})
-    return {total: sums[total] for total in sorted(sums)}
+        sums = _pooled(
+            (total + amount, rows * mass, before + surprisal)
+            for amount, (mass, surprisal) in by_points.items()
+            for total, (rows, before) in sums.items()
+        )
+    unpacked = {_unpacked(total, len(base)): both for total, both in sums.items()}
+    return {total: unpacked[total] for total in sorted(unpacked)}
 
 
-def _convolved(sums: Mapping[PointTotal, _Sum], by_points: Mapping[PointTotal, _Sum]) -> dict[PointTotal, _Sum]:
-    longer: dict[PointTotal, _Sum] = {}
-    for points, (mass, surprisal) in by_points.items():
-        for total, (rows, before) in sums.items():
-            key = tuple(a + b for a, b in zip(total, points, strict=True))
-            added = rows * mass, before + surprisal
-            longer[key] = _pooled((longer[key], added)) if key in longer else added
-        if len(longer) > MOST_TOTALS:
+def _pooled(parts: Iterable[tuple[int, int, float]]) -> dict[int, _Sum]:
+    """Return the sum of the masses and the mean surprisal of the parts with each packed total."""
+    sums: dict[int, _Sum] = {}
+    for total, mass, surprisal in parts:
+        whole, mean = sums.get(total, (0, surprisal))
+        whole += mass
+        sums[total] = whole, mean + mass / whole * (surprisal - mean)
+        if len(sums) > MOST_TOTALS:
             raise ArgumentError(f"the scorecard has more than {MOST_TOTALS:,} different totals; use fewer points.")
-    return longer
+    return sums
 
 
-def _pooled(group: Sequence[_Sum]) -> _Sum:
-    mass = sum(own for own, _ in group)
-    return mass, sum(own / mass * surprisal for own, surprisal in group)
+def _packed(points: Points) -> int:
+    """Return points as one whole number; the packed numbers of a sum of points are the sum of packed numbers."""
+    return sum(own << (_WIDTH * place) for place, own in enumerate(points))
+
+
+def _unpacked(packed: int, size: int) -> PointTotal:
+    points = list[int]()
+    for _ in range(size):
+        own = (packed + _HALF) % (2 * _HALF) - _HALF
+        points.append(own)
+        packed = (packed - own) >> _WIDTH
+    return tuple(points)
