@@ -92,9 +92,11 @@ def test_audit_reports_missing_and_invalid_options(folder, run):
 
 def test_audit_of_a_scorecard_uses_its_rows_by_bin_or_the_totals_of_the_rows(folder, run):
     card = a_scorecard(folder)
+    _, out, _ = run("audit", "--help")
+    assert "[default: totals with --data, otherwise bins]" in " ".join(out.replace("│", " ").split())
     code, out, err = run("audit", "card.json")
     assert (code, out) == (2, "")
-    assert "add --data FILE" in err
+    assert "excludes no table (Dist_G is 1 for a reader who does not use the learner); add --data FILE" in err
     data = pd.read_csv(folder / "data.csv", dtype=str)
     result = hr.audit.reconstruction(card, data=data)
     code, out, _ = run("audit", "card.json", "--data", "data.csv", "--by", "sex")

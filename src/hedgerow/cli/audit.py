@@ -40,7 +40,10 @@ def audit(
     ] = False,
     counts: Annotated[
         KnownCounts | None,
-        option("Scorecards: the known rows, of each total, of each bin, or both. [default: totals with --data]"),
+        option(
+            "Scorecards: numbers of rows that a reader knows, by total, by bin, or both.  "
+            "\\[default: totals with --data, otherwise bins]"
+        ),
     ] = None,
     plot: Annotated[Path | None, option("Plot the residual entropy of the rows (.png, .svg or .pdf).")] = None,
     output: options.TextOutput = None,
@@ -62,6 +65,8 @@ def audit(
     hedgerow audit model.json
 
     hedgerow audit model.json --data train.csv --by sex --plot entropy.png
+
+    hedgerow audit scorecard.json --data train.csv --counts both
     """
     check_outputs((plot, output), model, data, schema, force=force)
     check_pictures(plot)
@@ -106,7 +111,10 @@ def _check_stored(file: Path, model: Model, counts: KnownCounts | None) -> None:
     if counts in ("totals", "both"):
         raise ArgumentError(f"--counts {counts} requires --data FILE, since a scorecard stores no rows by total.")
     if model.has_points and not model.bin_supports:
-        raise ArgumentError(f"{file} stores no numbers of rows, only points; add --data FILE.")
+        raise ArgumentError(
+            f"{file} stores no numbers of rows, so it excludes no table (Dist_G is 1 for a reader who does not use the "
+            "learner); add --data FILE to audit the rows by total or by bin."
+        )
     if not (model.has_points or leaf_model(model).leaf_release.is_complete):
         raise ArgumentError(f"{file} has no released counts; add --data FILE, or fit it with --release-counts.")
 
