@@ -67,7 +67,7 @@ def test_a_file_of_hedgerow_takes_no_schema(folder, run):
     assert "--schema is not allowed here" in run("show", "tree.json", "--schema", "schema.yaml")[2]
 
 
-def test_auditing_a_scorecard_is_an_error_with_an_alternative(folder, run):
+def test_auditing_a_scorecard_without_numbers_of_rows_needs_the_rows(folder, run):
     a_scorecard(folder)
-    assert "hedgerow report" in run("audit", "card.json")[2]
+    assert "add --data FILE" in run("audit", "card.json")[2]
     assert "For a scorecard" in " ".join(run("audit", "--help")[1].split())
