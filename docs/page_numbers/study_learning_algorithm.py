@@ -8,6 +8,7 @@ from page_numbers.marks import NAMES, Row, figures, markdown, number, records, s
 
 _RUNS = "docs/studies/learning-algorithm/runs.csv"
 _COMPARISONS = "docs/studies/learning-algorithm/comparisons.csv"
+_CELLS = "docs/studies/learning-algorithm/cells.csv"
 _SHOWN = {"greedy": ("4", "6", "10"), "optimal": ("4", "5", "6")}
 _KINDS = ("trees", "lists")
 _SUPPORT = "0.01"
@@ -182,3 +183,22 @@ def learner_high() -> str:
 def learner_splits() -> str:
     """Return the number of train/test splits."""
     return str(len({row["seed"] for row in records(_RUNS)}))
+
+
+@number
+def learner_shallow() -> str:
+    """Return the most bits that knowing a greedy learner adds up to a limit of three, with the model."""
+    rows = [row for row in records(_RUNS) if row["learner"] == "greedy" and int(row["depth"]) <= 3]
+    row = max(rows, key=lambda row: float(row["uniform"]))
+    place = f"{NAMES[row['dataset']]}, {row['kind']}, support {short(row['support'], 2)}"
+    return f"{float(row['uniform']):.0f} bits ({place})"
+
+
+@number
+def learner_cell() -> str:
+    """Return the largest distance from ½ to which a greedy learner of a limit of four moves a cell, by dataset."""
+    most = {
+        NAMES[name]: max(float(row["shift"]) for row in records(_CELLS) if row["dataset"] == name)
+        for name in ("adult", "compas")
+    }
+    return " and ".join(f"{short(value, 3)} on {name}" for name, value in most.items())

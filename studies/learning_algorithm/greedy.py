@@ -74,6 +74,14 @@ class _Message:
             return _Message(self.shares, self.start, np.inf)
         return _Message(kept / total, self.start, self.bits - float(np.log2(total))).cut()
 
+    def with_one(self, value: int, leaf: Node) -> _Message:
+        """Return the message for a leaf if also one of its rows, of class `value`, has 1."""
+        shares = self.shares * self.grid[value] / leaf.counts[value]
+        total = shares.sum()
+        if not total:
+            return _Message(self.shares, self.start, np.inf)
+        return _Message(shares / total, self.start, self.bits - float(np.log2(total))).cut()
+
     def cut(self) -> _Message:
         spans = []
         for axis in (1, 0):
@@ -97,7 +105,9 @@ class _Message:
         return np.arange(rows)[:, None] + self.start[0], np.arange(columns)[None, :] + self.start[1]
 
 
-def column_bits(root: Node, learner: Learner, column: int, share: float, ties: Ties) -> float:
+def column_bits(
+    root: Node, learner: Learner, column: int, share: float, ties: Ties, row: tuple[Node, int] | None = None
+) -> float:
     """Return −log2 of the probability that a random column changes no choice of a greedy learner.
 
     Parameters
@@ -112,18 +122,40 @@ def column_bits(root: Node, learner: Learner, column: int, share: float, ties: T
         The probability of 1 elsewhere.
     ties : {"chosen", "excluded"}
         Whether equal Gini impurity leaves the choice as it is.
+    row : tuple of Node and int, optional
+        The leaf and the class of a row. Then the probability is that this row has 1, too.
     """
-    return _message(root, learner, column, share, ties).bits
+    return _message(root, learner, column, share, ties, row).bits
 
 
-def _message(node: Node, learner: Learner, column: int, share: float, ties: Ties) -> _Message:
+def largest_shift(root: Node, learner: Learner) -> float:
+    """Return how far from ½ the learner moves the probability of 1 in a cell, at most, for a reader with PDR's prior.
+
+    Only columns matter that the model tests, in leaves whose path does not test them: elsewhere, exchanging 0 and 1
+    changes nothing. All cells of a leaf, class and column have the same probability.
+    """
+    result = 0.0
+    for column in {node.column for node in root.nodes() if node.column is not None}:
+        bits = column_bits(root, learner, column, 0.5, "chosen")
+        for leaf in root.nodes():
+            for value in (0, 1):
+                if not leaf.parts and column not in dict(leaf.path) and leaf.counts[value]:
+                    with_one = column_bits(root, learner, column, 0.5, "chosen", (leaf, value))
+                    result = max(result, abs(2 ** (bits - with_one) - 0.5))
+    return result
+
+
+def _message(
+    node: Node, learner: Learner, column: int, share: float, ties: Ties, row: tuple[Node, int] | None
+) -> _Message:
     known = dict(node.path).get(column)
     if known is not None:  # a constant column divides nothing, here and below
         n0, n1 = node.counts
         return _Message(np.ones((1, 1)), (n0 * known, n1 * known), 0.0)
     if not node.parts:
-        return _leaf(node, learner, share, ties)
-    zero, one = (_message(part, learner, column, share, ties) for part in node.parts)
+        leaf = _leaf(node, learner, share, ties)
+        return leaf.with_one(row[1], node) if row is not None and node is row[0] else leaf
+    zero, one = (_message(part, learner, column, share, ties, row) for part in node.parts)
     both = zero.plus(one)
     if column == node.column or both.bits == np.inf:
         return both

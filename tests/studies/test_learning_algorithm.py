@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import hedgerow as hr
 from hedgerow.learn import GreedyRuleListClassifier, OptimalRuleListClassifier, OptimalTreeClassifier
 from studies.learning_algorithm import study
-from studies.learning_algorithm.greedy import Ties, greedy_bits
+from studies.learning_algorithm.greedy import Ties, greedy_bits, largest_shift
 from studies.learning_algorithm.nodes import Learner, Node, Rows, nodes_of
 from studies.learning_algorithm.sampling import (
     Greedy,
@@ -29,6 +29,7 @@ from studies.learning_algorithm.sampling import (
 FOUR = Rows(np.array([[0, 0, 1], [0, 1, 1], [1, 0, 0], [1, 1, 1]]) == 1, np.array([0, 0, 1, 0]) == 1)
 KEYS = ("dataset", "kind", "learner", "support", "depth", "seed")
 NAMES = ["a", "b", "c"]
+EDGES = (((2, 0), False), ((0, 1), True))
 SCHEMA = hr.Schema(dict.fromkeys(NAMES, hr.Boolean()), hr.Label("y", (0, 1)))
 
 
@@ -144,6 +145,30 @@ def test_columns_that_the_model_does_not_test_stay_uniform_in_each_row(is_optima
             assert len(set(values.values())) == 1
         examined += 0 < len(fitting) < len(every)
     assert examined > 2
+
+
+def test_a_column_tested_elsewhere_may_disclose_a_single_cell():
+    """Row 3 is in a leaf that does not test column 1. With 1 there, column 1 would be the better root."""
+    inner = Node((2, 1), 1, ((0, False),), 1, tuple(Node(c, 0, ((0, False), (1, v))) for c, v in EDGES))
+    root = Node((2, 2), 2, (), 0, (inner, Node((0, 1), 1, ((0, True),))))
+    learner = Learner(True, 1)
+    fitting = [table.X for table in worlds(root) if returns(root, table, learner, always=False)]
+    assert fitting
+    assert not any(X[3, 1] for X in fitting)
+    assert largest_shift(root, learner) == 0.5
+
+
+@pytest.mark.parametrize("is_tree", [True, False])
+def test_the_shift_of_a_cell_is_that_of_all_tables(is_tree):
+    learner, shifts = Learner(is_tree, 1), list[float]()
+    for rows in tables(5, 6, seed=1):
+        root = grown(rows, learner, 2)
+        every = list(worlds(root))
+        fitting = [table.X for table in every if returns(root, table, learner, always=False)]
+        cells = np.mean([table.X for table in every], axis=0) == 0.5  # the others are known from the path
+        shifts.append(float(np.abs(np.array(fitting).mean(axis=0) - 0.5)[cells].max(initial=0.0)))
+        assert largest_shift(root, learner) == pytest.approx(shifts[-1], abs=1e-9)
+    assert max(shifts) > 0.1
 
 
 def test_shares_weigh_the_tables():
