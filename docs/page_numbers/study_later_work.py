@@ -52,7 +52,7 @@ def _noise() -> list[Row]:
 @table
 def later_one_row() -> str:
     """Error of the best guess of one unknown row, by model and ε, and the bits learned of it."""
-    head = ("ε", "model", "error", "published attack", "bits", "accuracy", "published")
+    head = ("ε", "model", "error", "published attack", "bits", "accuracy", "published accuracy")
     lines = []
     for epsilon in dict.fromkeys(row["epsilon"] for row in _one_row()):
         row = _published("one unknown row of 2000", epsilon)
