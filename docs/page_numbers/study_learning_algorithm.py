@@ -106,7 +106,7 @@ def learner_most() -> str:
     row = _most("uniform")
     share = float(row["uniform"]) / float(row["entropy"])
     value = float(row["uniform"]) / float(row["rows"])
-    return f"{short(value, 2)} bits a row, {100 * share:.1f} % of what the model leaves"
+    return f"{short(value, 2)} bits a row, {100 * share:.1f} % of the remaining entropy"
 
 
 @number
