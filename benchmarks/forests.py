@@ -15,9 +15,9 @@ Using 100 other rows as a guess, without any model, has an error of {others_as_a
   on other rows.
 - At ε = 1 the forest discloses little about these rows: the error is close to the error on other rows.
 - A drawn tree or list at the same ε discloses less: it has a few leaves, and ten trees have hundreds.
-- The private forest has the noise of the published code, Laplace noise whose digits are cut off. It does
-  [not keep to ε](../docs/studies/later-work.md#the-noise-of-the-published-forests): ten trees can lose ε + 10·ln 2.
-  With discrete Laplace noise, which keeps to ε, the forest discloses almost as much of a whole table.
+- The private forest has the noise of the published code: Laplace noise that is truncated towards 0. This noise does
+  [not satisfy ε](../docs/studies/later-work.md#the-noise-of-the-published-forests): the loss of ten trees can be
+  ε + 10·ln 2. With discrete Laplace noise, which satisfies ε, the forest discloses almost as much about a whole table.
 
 With a prior, the search over 30 bagged trees finds no table within a minute at any depth, so it is omitted.
 """
@@ -105,7 +105,7 @@ def targets(table, labels, rng):
 
 
 def cut_noise(rng, epsilon):
-    """Return the noise of two counts as the published code draws it, which does not keep to ε."""
+    """Return the noise of two counts as the published code draws it, which does not satisfy ε."""
     return np.trunc(rng.laplace(scale=1 / epsilon, size=2)).astype(int)
 
 
