@@ -15,9 +15,9 @@ paired difference.
 - `smooth-laplace` is SSRL's DP-GreedyRL, whose guarantee is [not proven](../docs/studies/mechanisms.md), and is
   [false at ε = .1](../docs/studies/smooth-trees.md#with-few-rows-the-published-claim-is-false) on COMPAS.
   The draws (*exact list* as in the reproduction, *exact tree*) are ε-differentially private.
-- Losses at ε = 1 of the published forest of ten trees and of `smooth-laplace`: {forest_losses_at_one}. The forest's loss
-  exceeds the lists' loss by {forest_excess_losses}: SSRL's statement is not reproduced on COMPAS and Adult, where the
-  forest loses less.
+- Losses at ε = 1 of the published forest of ten trees and of `smooth-laplace`: {forest_losses_at_one}. The
+  forest's loss exceeds the lists' loss by {forest_excess_losses}. SSRL's statement is not reproduced on COMPAS and
+  Adult: the forest loses less.
 - At ε = .1, the proven labels are more accurate on COMPAS and Adult: the published score hardly distinguishes a gap of
   one row from a gap of ten.
 - On German Credit, the forest is worse than the majority class, without privacy as well: a tree of depth 15 has far
