@@ -137,6 +137,14 @@ def test_bounds_contain_the_number_of_tables_if_they_are_too_many_to_count(case,
         assert high <= min(audit(case, place, known).entropy_bits for known in ("totals", "bins")) + 1e-9
 
 
+def test_the_lower_bound_counts_the_orders_of_rows_with_equal_totals(monkeypatch):
+    """Both rows have total 1: with age 0 and smoker, or with one of three ages and not smoker."""
+    card = card_of({"age": ((0,), (1,)), "smoker": ((0,), (1,))}, ("age", "smoker"))
+    monkeypatch.setattr(bin_rows, "_MOST_PATTERNS", 0)
+    result = reconstruction(card, data=pd.DataFrame({"age": [0, 2], "smoker": [True, False]}), counts="both")
+    assert result.entropy_bounds == pytest.approx((log2(2 * 3), log2(2 * 2 * 3)))
+
+
 def test_the_entropy_of_a_row_given_rows_by_bin_is_that_of_any_row_of_all_tables(case):
     for place in some(case):
         same = (case.histograms == case.histograms[place]).all(axis=1)
@@ -291,6 +299,13 @@ def test_noisy_rows_by_bin_are_read_as_a_table_of_their_mean_sum():
     assert "noisy" in str(result)
     with pytest.raises(ValueError, match="noisy"):
         reconstruction(NOISY, supports=[1, 100, 1], counts="both")
+
+
+def test_the_largest_remainders_of_noisy_rows_by_bin_are_rounded_up():
+    """Sums of 4 and 6 are scaled to 5: from 1.25, 1.25, 2.5 to 1, 1, 3, and from 2.5, 2.5 to 3, 2."""
+    points = {"ward": ((0,), (1,), (2,)), "smoker": ((0,), (1,))}
+    card = card_of(points, ("ward", "smoker"), rows={"ward": (1, 1, 2), "smoker": (3, 3)}, error=1.0)
+    assert reconstruction(card).entropy_bits == pytest.approx(log2(20) + log2(10))
 
 
 def test_exact_rows_by_bin_must_be_those_of_a_table():
