@@ -129,7 +129,9 @@ def unlinked_reconstruction(
     Parameters
     ----------
     models : sequence of models
-        Models as for `reconstruction`, on the same schema, that store exact leaf counts of the same rows.
+        Models as for `reconstruction`, on the same schema, that store exact leaf counts of the same rows. An ensemble
+        of scikit-learn stands for all of its trees, which must be fitted on all rows: trees of a forest with
+        ``bootstrap=True`` have different samples of the rows.
     schema, independent_bits, resolution
         As for `reconstruction`, with the same errors.
 
