@@ -49,7 +49,7 @@ class Split:
         is_binary = dataset.endswith("_binary")
         return cls(X, y, X_test, y_test, boolean_schema(list(X.columns), y) if is_binary else data.schema)
 
-    def marginals(self) -> dict[str, list[float]]:
+    def public_shares(self) -> dict[str, list[float]]:
         """Return the shares of the held-out rows by bin, as public marginals; half a row is added to every bin."""
         bins = self.schema.encode(hr.tables.frames.Table.of(self.X_test))
         shares = {}
@@ -102,7 +102,7 @@ def measures(result: Reconstruction) -> dict[str, float]:
 def audited(dataset: str, seed: int) -> Iterator[dict[str, Any]]:
     """Yield a record for each model of a split and each kind of known counts."""
     split = Split.of(dataset, seed)
-    prior, is_binary = split.marginals(), dataset.endswith("_binary")
+    prior, is_binary = split.public_shares(), dataset.endswith("_binary")
     for kind, limit, learner in learners(seed, is_binary=is_binary):
         if "schema" in learner.get_params():
             learner.set_params(schema=split.schema)

@@ -90,7 +90,7 @@ def test_audit_reports_missing_and_invalid_options(folder, run):
     assert run("audit", "drawn.json", "--data", "other.csv")[0] == 0  # it uses no column
 
 
-def test_audit_of_a_scorecard_uses_its_rows_by_bin_or_the_totals_of_the_rows(folder, run):
+def test_audit_of_a_scorecard_uses_rows_by_bin_or_totals(folder, run):
     card = a_scorecard(folder)
     _, out, _ = run("audit", "--help")
     assert "[default: totals with --data, otherwise bins]" in " ".join(out.replace("│", " ").split())

@@ -19,8 +19,8 @@ def split():
     return Split(frame[:60], labels[:60], frame[60:], labels[60:], schema)
 
 
-def test_public_marginals_are_the_shares_of_held_out_rows_with_half_a_row_more(split):
-    shares = split.marginals()["a"]
+def test_public_marginals_are_held_out_shares_plus_half_a_row(split):
+    shares = split.public_shares()["a"]
     assert shares == pytest.approx([((~split.X_test["a"]).sum() + 0.5) / 21, (split.X_test["a"].sum() + 0.5) / 21])
 
 

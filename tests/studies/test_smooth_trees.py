@@ -376,7 +376,7 @@ def test_a_published_list_spends_more_than_it_claims(continuous, negative_steps)
     assert exact >= larger[2] - exp(0.1) * smaller[2]
 
 
-def test_neighbouring_tables_of_the_counterexample_have_the_same_least_support():
+def test_tables_of_the_counterexample_have_the_same_support():
     for dataset in ("compas", "german", "adult"):
         node, rows, _ = choices.list_node(dataset, "smooth-laplace", 0.1)
         supports = {choices.least_support(choices.DATASETS[dataset].min_support, n) for n in (rows, rows + 1)}

@@ -145,7 +145,7 @@ def test_the_lower_bound_counts_the_orders_of_rows_with_equal_totals(monkeypatch
     assert result.entropy_bounds == pytest.approx((log2(2 * 3), log2(2 * 2 * 3)))
 
 
-def test_the_entropy_of_a_row_given_rows_by_bin_is_that_of_any_row_of_all_tables(case):
+def test_row_entropy_given_rows_by_bin_equals_the_enumeration(case):
     for place in some(case):
         same = (case.histograms == case.histograms[place]).all(axis=1)
         shares = np.bincount(case.tables[same, 1]) / same.sum()
@@ -154,7 +154,7 @@ def test_the_entropy_of_a_row_given_rows_by_bin_is_that_of_any_row_of_all_tables
         assert result.possible_rows == ((shares > 0).sum(),)
 
 
-def test_supports_by_total_and_stored_rows_by_bin_equal_the_rows_themselves(case):
+def test_supports_with_stored_rows_by_bin_equal_the_rows(case):
     place = len(case.tables) // 3
     frame = case.frame(place)
     by_total = reconstruction(case.card, data=frame, resolution={"dose": 0.5} if "dose" in frame else None)

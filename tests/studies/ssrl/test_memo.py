@@ -76,7 +76,7 @@ def test_the_schema_of_another_table_is_refused_despite_equal_literals(tallies):
         memo.class_counts(Candidates.of(other, 1))
 
 
-def test_the_rows_of_a_branch_are_those_of_a_plain_tally_and_the_same_again(tallies):
+def test_rows_of_a_branch_equal_a_plain_tally_and_are_reused(tallies):
     plain, memo = tallies
     for antecedent in Candidates.of(plain.schema, 1):
         assert memo.within(antecedent) is memo.within(antecedent)
