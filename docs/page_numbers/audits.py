@@ -7,6 +7,8 @@ from statistics import fmean, median, stdev
 
 from page_numbers.marks import NAMES, Row, markdown, number, records, short, table
 
+FOREST_ERRORS = ("error", "about others")  # columns of forests.csv: errors of training rows, and of other rows
+
 
 def _found(line: Row) -> str:
     result = short(line["found"], 2)
@@ -153,7 +155,7 @@ def forests() -> str:
         result = []
         for prior in ("none", "uniform", "marginals"):
             own = [r for r in runs if (r["forest"], r["epsilon"], r["prior"]) == (forest, epsilon, prior)]
-            result += [short(fmean(float(r[key]) for r in own), 3) if own else "" for key in ("error", "about others")]
+            result += [short(fmean(float(r[key]) for r in own), 3) if own else "" for key in FOREST_ERRORS]
         return result
 
     grown = (

@@ -1,10 +1,11 @@
-"""What came after the three papers: docs/studies/later-work.md."""
+"""Later work on the questions of the three papers: docs/studies/later-work.md."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable
 
+from page_numbers.audits import FOREST_ERRORS
 from page_numbers.marks import NAMES, Row, markdown, number, records, short, table
 
 FOLDER = "docs/studies/later-work"
@@ -126,7 +127,7 @@ def _benchmark(name: str, keep: Callable[[Row], bool]) -> Row:
 
 @number
 def later_rashomon() -> str:
-    """Return what twenty trees of a Rashomon set leave to guess of COMPAS together, and the most informative one."""
+    """Return what twenty trees of a Rashomon set leave to guess together, and the most informative tree alone."""
     rows = records("docs/studies/sets/rashomon.csv")
     (row,) = (row for row in rows if (row["dataset"], row["k"]) == ("compas", "20"))
     return f"{short(row['uncertainty of all'], 3)} together, {short(row['uncertainty of the least alone'], 3)} alone"
@@ -183,12 +184,12 @@ def _whole(forest: str) -> str:
         for row in records("forests.csv")
         if (row["forest"], row["epsilon"], row["prior"]) == (forest, "10.0", "none")
     ]
-    return " and ".join(short(statistics.mean(_values(rows, key)), 3) for key in ("error", "about others"))
+    return " and ".join(short(statistics.mean(_values(rows, key)), 3) for key in FOREST_ERRORS)
 
 
 @number
 def later_whole() -> str:
-    """Return the errors at ε = 10 of our reconstruction of 100 rows, own and other ones, by the forest's noise."""
+    """Return the errors at ε = 10 of our reconstruction of 100 rows, training and other rows, by the forest's noise."""
     return f"{_whole('private forest')}, with discrete Laplace noise {_whole('private forest, discrete Laplace')}"
 
 
