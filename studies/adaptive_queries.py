@@ -41,7 +41,7 @@ from studies.expril.problems import PROBLEMS, Problem, problem
 
 FILE = Path(__file__).parents[1] / "docs" / "studies" / "adaptive-queries" / "runs.csv"
 MAIN = "CTG-A"
-FULL_RUNS = 4  # the runs of the other problems with all variants; later runs compare the better of today with cells
+FULL_RUNS = 4  # the runs of the other problems with all variants; later runs compare questions of today with cells
 FEW_COLUMNS = ("A", "B")  # 2 and 4 columns; all other problems have 10 or more
 REPORTED = ("A", "B", "C", "D", "E", "CTG-A")
 EPSILON, RUNS = Fraction(1), 20
@@ -61,6 +61,7 @@ VARIANTS = (
 )
 MEASURED = (*VARIANTS, "cells, smoothed", "scorecard")
 SHARE = 3  # the share of the columns that is chosen is 1/3
+SECOND = ("first of two", "two questions")  # the second question is worth their difference, once its share is fixed
 PROJECTIONS = 8
 LENGTHS, DEVIATIONS = (
     (0.25, 0.5, 1.0, 2.0),
@@ -386,7 +387,7 @@ def append(file: Path, name: str, run: int, result: Mapping[str, float]) -> None
 
 def variants_of(name: str, run: int) -> Sequence[str]:
     """Return the variants that are measured in a run: all on CTG-A and in the first runs of the other problems."""
-    return VARIANTS if name == MAIN or run < FULL_RUNS else (today(name), "cells")
+    return VARIANTS if name == MAIN or run < FULL_RUNS else tuple(dict.fromkeys((*SECOND, today(name), "cells")))
 
 
 def today(name: str) -> str:

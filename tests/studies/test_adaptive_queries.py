@@ -271,6 +271,12 @@ def test_smoothing_recovers_two_regions_from_noisy_cells():
     assert np.mean(smoothed(state, test) == made.test_labels) > 0.93
 
 
+@pytest.mark.parametrize("name", study.REPORTED)
+def test_every_run_has_both_ends_of_the_second_question_and_the_better_of_today(name):
+    for run in (0, study.FULL_RUNS):
+        assert {"first of two", "two questions", study.today(name), "cells"} <= set(study.variants_of(name, run))
+
+
 def test_runs_are_written_once_and_resumed(tmp_path, monkeypatch):
     calls = []
 
