@@ -272,7 +272,7 @@ def test_smoothing_recovers_two_regions_from_noisy_cells():
 
 
 @pytest.mark.parametrize("name", study.REPORTED)
-def test_every_run_has_both_ends_of_the_second_question_and_the_better_of_today(name):
+def test_every_run_has_both_numbers_of_questions(name):
     for run in (0, study.FULL_RUNS):
         assert {"first of two", "two questions", study.today(name), "cells"} <= set(study.variants_of(name, run))
 

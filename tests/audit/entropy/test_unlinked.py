@@ -8,15 +8,17 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.audit import joint_reconstruction, reconstruction, unlinked_reconstruction
 from hedgerow.audit.entropy import unlinked
+from hedgerow.errors import ArgumentError
 from hedgerow.models import Leaf, Rule, RuleList, Split, Tree
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
-from hedgerow.schema import Boolean, Categorical, Label, Literal, Schema
+from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Schema
 
 EXACT = PrivacyCard.none("example", software="hedgerow")
 NOISY = PrivacyCard((Charge("counts", 1),), noise="OpenDP", software="hedgerow")
@@ -228,3 +230,16 @@ def test_the_result_needs_no_row_and_grows_with_each_release():
     lowest = [min(unlinked_reconstruction(models[:k]).uncertainties) for k in (1, 2, 3)]
     assert lowest == sorted(lowest, reverse=True)
     assert lowest[0] > lowest[2]
+
+
+@pytest.mark.parametrize(
+    "ensemble", [RandomForestClassifier(2), ExtraTreesClassifier(2, bootstrap=True, max_samples=4)]
+)
+def test_trees_with_different_samples_of_the_rows_are_refused(ensemble):
+    X = pd.DataFrame({"a": [0.0, 1.0] * 10, "b": [0.0] * 5 + [1.0] * 15})
+    schema = Schema({"a": Integer(0, 1), "b": Integer(0, 1)})
+    labels = [0, 1] * 10
+    with pytest.raises(ArgumentError, match=type(ensemble).__name__):
+        unlinked_reconstruction([ensemble.fit(X, labels)], schema)
+    on_all_rows = ExtraTreesClassifier(2, random_state=0).fit(X, labels)
+    assert len(unlinked_reconstruction([on_all_rows], schema).alone) == 2

@@ -231,12 +231,16 @@ def _mismatch(compared: CountComparison) -> str:
     return compared.sentence if compared.is_mismatch else ""
 
 
+def listed_models(models: Sequence[Any]) -> list[Any]:
+    problem = ArgumentTypeError(f"models must be a sequence of models, got {type(models).__name__}.")
+    return guarded(lambda: list(models), problem)
+
+
 def paths_of_several(
     models: Sequence[Any], schema: Schema | None
 ) -> tuple[list[tuple[Any, bool | None]], list[Paths], Schema]:
     """Return each model with the result of `are_steps_read`, its decision paths, and the common schema."""
-    problem = ArgumentTypeError(f"models must be a sequence of models, got {type(models).__name__}.")
-    several = guarded(lambda: list(models), problem)
+    several = listed_models(models)
     read = [(*own, are_steps_read(model)) for model in several for own in _each_paths(model, schema)]
     if not read:
         raise ArgumentError("models must contain at least one model, got none.")

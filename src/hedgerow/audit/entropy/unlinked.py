@@ -14,8 +14,9 @@ from hedgerow.audit.counting.bin_values import Resolution
 from hedgerow.audit.counting.outside import PerBin
 from hedgerow.audit.counting.regions import Region, count_rows_each
 from hedgerow.audit.entropy.domain import Domain, normalised
-from hedgerow.audit.entropy.measure import paths_of_several, reconstruction_of
+from hedgerow.audit.entropy.measure import listed_models, paths_of_several, reconstruction_of
 from hedgerow.audit.entropy.result import Reconstruction
+from hedgerow.audit.readers.ensembles import final_model, is_bootstrapped, members
 from hedgerow.audit.readers.paths import Paths
 from hedgerow.boundary.arrays import Floats, Index, Integers
 from hedgerow.errors import ArgumentError
@@ -130,17 +131,16 @@ def unlinked_reconstruction(
     ----------
     models : sequence of models
         Models as for `reconstruction`, on the same schema, that store exact leaf counts of the same rows. An ensemble
-        of scikit-learn stands for all of its trees, which must be fitted on all rows: trees of a forest with
-        ``bootstrap=True`` have different samples of the rows.
+        of scikit-learn stands for all of its trees, which must be fitted on all rows (``bootstrap=False``).
     schema, independent_bits, resolution
         As for `reconstruction`, with the same errors.
 
     Raises
     ------
     ValueError
-        If a model does not store exact counts of all leaves, if the numbers of rows differ or exceed 10^15, if no
-        distribution of rows has the counts of all models, or if the regions have more than 100,000 intersections. Noisy
-        counts of several models have no common table.
+        If trees of an ensemble were fitted on samples of the rows, if a model does not store exact counts of all
+        leaves, if the numbers of rows differ or exceed 10^15, if no distribution of rows has the counts of all models,
+        or if the regions have more than 100,000 intersections. Noisy counts of several models have no common table.
 
     References
     ----------
@@ -157,12 +157,14 @@ def unlinked_reconstruction(
     model  regions  Dist_G alone  Dist_G with all models  gain (bits per row)
     ...
     """
-    members, all_paths, schema = paths_of_several(models, schema)
+    several = listed_models(models)
+    _check_samples(several)
+    sources, all_paths, schema = paths_of_several(several, schema)
     literals = chain.from_iterable(paths.literals for paths in all_paths)
     domain = Domain.of(schema, literals, independent_bits=independent_bits, resolution=resolution)
     refined = [normalised(paths, domain.schema) for paths in all_paths]
     alone = tuple(reconstruction_of(paths, schema, domain, steps=None) for paths in refined)
-    counts, classes = _counts(refined, alone, labels={_label(model) for model, _ in members} - {None})
+    counts, classes = _counts(refined, alone, labels={_label(model) for model, _ in sources} - {None})
     cells, possible = _intersections([model.regions for model in alone], domain.weights)
     leaves = np.array(cells, dtype=np.intp).T
     _check_common_table(leaves, counts)
@@ -178,6 +180,17 @@ def _label(model: Any) -> str | None:
     """Return the name of the column that a released model predicts; None if it is unknown."""
     released = released_model(model)
     return None if released is None or released.schema.label is None else released.schema.label.name
+
+
+def _check_samples(models: Sequence[Any]) -> None:
+    """Raise ArgumentError for an ensemble whose trees have different samples of the rows."""
+    for model in models:
+        ensemble = final_model(model)[1]
+        if members(ensemble) and is_bootstrapped(ensemble):
+            problem = (
+                "the models must be learned from the same rows, but the trees of this ensemble have samples of them"
+            )
+            raise ArgumentError(f"{problem}; fit the {type(ensemble).__name__} without bootstrap and on all rows.")
 
 
 def _counts(
