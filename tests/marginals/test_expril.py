@@ -182,8 +182,9 @@ def test_the_default_needs_a_question_and_ratios_need_two():
     assert budget.spent == 0
     used = oracle(budget, 1)
     hr.ExprilClassifier(TREE).fit(SOURCE, oracle=used)
-    with pytest.raises(ValueError, match="queries must be at most 0"):
-        hr.ExprilClassifier(TREE).fit(SOURCE, oracle=used)
+    for learner in (hr.ExprilClassifier(TREE), hr.ExprilClassifier(TREE, queries=1)):
+        with pytest.raises(ValueError, match="no questions left"):
+            learner.fit(SOURCE, oracle=used)
 
 
 def named_oracle(budget=None, **parameters):

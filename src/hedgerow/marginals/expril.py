@@ -115,8 +115,7 @@ class Expril(MarginalEstimator):
         raise NotImplementedError
 
     def _n_queries(self, oracle: MarginalOracle) -> int:
-        """Return the number of questions, which is at least 1 even if the oracle has none left."""
-        return self.queries or max(min(oracle.queries_left, MOST_QUERIES), 1)
+        return self.queries or min(oracle.queries_left, MOST_QUERIES)
 
     def _error_questions(self, oracle: MarginalOracle) -> int:
         """Return the number of questions on errors: all, or all except a question on marginals that ratios need."""
@@ -141,6 +140,8 @@ class Expril(MarginalEstimator):
         check_choice("variant", self.variant, VARIANTS)
         if self.queries is not None:
             check_integer("queries", self.queries, 1)
+        if not oracle.queries_left:
+            raise ArgumentError("the oracle has no questions left; create an oracle with a new budget.")
         queries = self._n_queries(oracle)
         if queries > oracle.queries_left:
             problem = f"queries must be at most {oracle.queries_left}, the number of questions that the oracle has left"

@@ -12,6 +12,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit import ProbabilisticDataset, joint_reconstruction, reconstruction
 from hedgerow.audit.entropy import bin_rows
+from hedgerow.audit.entropy import result as result_module
 from hedgerow.audit.entropy.bin_rows import arrangement_bits
 from hedgerow.errors import SchemaError
 from hedgerow.models import AttributePoints, Scorecard
@@ -468,3 +469,12 @@ def test_the_text_states_what_is_known():
     data = reconstruction(card, data=TABLE, counts="both").to_dict()
     assert data["known"] == "both"
     assert data["entropy_bounds"][1] == data["entropy_bits"]
+
+
+def test_the_text_lists_only_the_totals_with_the_least_entropy(monkeypatch):
+    monkeypatch.setattr(result_module, "_MOST_LINES", 1)
+    result = reconstruction(CARDS["two classes"][0], data=TABLE)
+    shown = [row for row in result.table if f"{row['condition']} " in str(result)]
+    assert len(shown) == 1 < len(result.table)
+    assert shown[0]["bits"] == min(result.bits)
+    assert f"1 of {len(result.table)} totals" in str(result)

@@ -27,6 +27,7 @@ from hedgerow.text.language import N_
 from hedgerow.text.messages import aligned, describe_argument
 from hedgerow.text.values import quoted_text
 
+_MOST_LINES = 20  # the most totals of a scorecard that are printed
 VIEWS = {
     "exact": N_("Rows in each region: the exact leaf counts that the model stores."),
     "noisy": N_("Rows in each region: the noisy counts released with the model, as its readers see them."),
@@ -321,19 +322,17 @@ class Reconstruction:
         return residual_entropy_curve(ratios, below, self.uncertainty, caption, ax)
 
     def __str__(self) -> str:
-        lines = [
-            [
-                "region" if self.known in ("regions", "bins") else "total",
-                "possible rows",
-                "entropy (bits)",
-                "entropy ratio",
-                "rows",
-            ]
-        ]
-        for row in self.table:
+        place = "region" if self.known in ("regions", "bins") else "total"
+        lines = [[place, "possible rows", "entropy (bits)", "entropy ratio", "rows"]]
+        rows, notes = self.table, self._few
+        if place == "total" and len(rows) > _MOST_LINES:
+            shown = f"{_MOST_LINES} of {len(rows)} totals, with the least entropy"
+            notes = [f"The table has {shown}; the attribute `table` (--json) has all.", *notes]
+            rows = sorted(rows, key=lambda row: row["bits"])[:_MOST_LINES]
+        for row in rows:
             own = [count_text(row["worlds"]), f"{row['bits']:.1f}", f"{row['ratio']:.3f}", f"{row['support']:,}"]
             lines.append([row["condition"], *own])
-        return "\n".join([fill(self.summary, 110), "", *aligned(lines, left=1), "", *self._few, self.origin])
+        return "\n".join([fill(self.summary, 110), "", *aligned(lines, left=1), "", *notes, self.origin])
 
     @property
     def _few(self) -> list[str]:
