@@ -350,6 +350,8 @@ def test_the_summary_states_bounds_as_bounds(monkeypatch):
     result = reconstruction(card, **arguments)
     for share in (result.uncertainty, result.unplaced_uncertainty):
         assert f"at most {100 * share:.1f} %" in result.summary
+    assert f"Dist_G ≤ {result.uncertainty:.3f}" in repr(result)
+    assert f"Dist_G ≤ {result.uncertainty:.3f}" in " ".join(result.summary.split())
 
 
 def test_a_count_ends_as_soon_as_no_table_is_left():

@@ -253,7 +253,7 @@ class Reconstruction:
             f"Without the model, each of {_rows(self.n_rows)} can be any of {count_text(self.domain.possible_rows)} "
             f"possible rows ({self.domain.bits:.1f} bits). {_KNOWN[self.known]}, {self._left} bits remain for each row "
             f"on average. This is {self._most}{100 * self.uncertainty:.1f} % of the entropy without the model (Dist_G "
-            f"= {self.uncertainty:.3f}). "
+            f"{self._relation} {self.uncertainty:.3f}). "
         )
         if self.known != "bins":
             share = f"{self._most}{100 * self.unplaced_uncertainty:.1f} %"
@@ -291,6 +291,11 @@ class Reconstruction:
         return "" if low == high else "at most "
 
     @property
+    def _relation(self) -> str:
+        """The relation between Dist_G and `uncertainty`, which is an upper bound if the entropy has bounds."""
+        return "≤" if self._most else "="
+
+    @property
     def origin(self) -> str:
         """The origin of the numbers of rows, in a sentence."""
         views = {"regions": VIEWS, "bins": BIN_VIEWS}
@@ -318,7 +323,7 @@ class Reconstruction:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plot the distribution function of the rows' entropy ratios (PDR, Figure 4), and return the axes."""
         ratios, below = self.curve()
-        caption = f"Dist_G = {self.uncertainty:.3f}. {_KNOWN[self.known]}. {self.origin}"
+        caption = f"Dist_G {self._relation} {self.uncertainty:.3f}. {_KNOWN[self.known]}. {self.origin}"
         return residual_entropy_curve(ratios, below, self.uncertainty, caption, ax)
 
     def __str__(self) -> str:
@@ -353,7 +358,7 @@ class Reconstruction:
         return [line] if few else []
 
     def __repr__(self) -> str:
-        return f"<Reconstruction: Dist_G = {self.uncertainty:.3f} of {self.n_rows} rows>"
+        return f"<Reconstruction: Dist_G {self._relation} {self.uncertainty:.3f} of {self.n_rows} rows>"
 
 
 def groups_of(table: Table, schema: Schema | None, column: str) -> tuple[Sequence[Any], Index]:

@@ -49,38 +49,9 @@ def scorecard_reconstruction(
     if counts == "bins":
         assert bins is not None
         return replace(_by_bins(bins, domain, of_rows), note=note)
-    columns = points_by_attribute(card, domain.schema.names)
-    possible = rows_by_total(card.base, columns, domain.weights)
-    totals, places = _totals(possible, supports, rows)
-    bits = {total: log2(count) for total, count in possible.items()}
-    if of_rows is not None:
-        bits = bits_by_total(card.base, columns, of_rows)
-    result = Reconstruction(
-        domain.schema,
-        domain,
-        tuple(map(total_text, totals)),
-        (),
-        tuple(possible.get(total, 0) for total in totals),
-        tuple(bits.get(total, nan) for total in totals),
-        tuple(totals.values()),
-        "given" if rows is None else "data",
-        None if of_rows is None else of_rows.bits,
-        places,
-        data,
-        rows.counts if isinstance(data, Tally) and rows is not None else None,
-        known="totals",
-        note=note,
-    )
-    if bins is None:
-        return result
-    if bins.view == "noisy":
-        raise ArgumentError("the rows by bin of the scorecard are noisy, so no table matches them; pass `data=`.")
-    if bins.n_rows != result.n_rows:
-        problem = f"supports must sum to the number of rows by bin, {bins.n_rows}"
-        raise ArgumentError(f"{problem}; got a sum of {result.n_rows}.")
-    by_total = {total: (count, bits[total]) for total, count in totals.items() if count}
-    arranged = 0.0 if rows is None else rows.arrangement_bits
-    return replace(result, known="both", table_bits=joint_bits(bins, columns, card.base, by_total, domain, arranged))
+    by_totals, totals = _by_totals(card, domain, supports, data, rows, of_rows)
+    result = replace(by_totals, note=note)
+    return result if bins is None else _with_bins(card, result, totals, bins, rows)
 
 
 def _checked_counts(card: Scorecard, counts: KnownCounts | None, supports: Any, data: Any) -> KnownCounts:
@@ -167,6 +138,52 @@ def _totals(
         given = [named.get(total, 0) for total in reachable]
     checked = whole_supports(given, len(reachable))
     return {total: count for total, count in zip(reachable, checked, strict=True) if count}, None
+
+
+def _by_totals(
+    card: Scorecard, domain: Domain, supports: Supports | None, data: Any, rows: _Rows | None, prior: RowPrior | None
+) -> tuple[Reconstruction, dict[PointTotal, tuple[int, float]]]:
+    """Return the result given the rows by total, and for each total its rows and the entropy of a row in bits."""
+    columns = points_by_attribute(card, domain.schema.names)
+    possible = rows_by_total(card.base, columns, domain.weights)
+    totals, places = _totals(possible, supports, rows)
+    bits = {total: log2(count) for total, count in possible.items()}
+    if prior is not None:
+        bits = bits_by_total(card.base, columns, prior)
+    result = Reconstruction(
+        domain.schema,
+        domain,
+        tuple(map(total_text, totals)),
+        (),
+        tuple(possible.get(total, 0) for total in totals),
+        tuple(bits.get(total, nan) for total in totals),
+        tuple(totals.values()),
+        "given" if rows is None else "data",
+        None if prior is None else prior.bits,
+        places,
+        data,
+        rows.counts if isinstance(data, Tally) and rows is not None else None,
+        known="totals",
+    )
+    return result, {total: (count, bits.get(total, nan)) for total, count in totals.items() if count}
+
+
+def _with_bins(
+    card: Scorecard,
+    by_totals: Reconstruction,
+    totals: Mapping[PointTotal, tuple[int, float]],
+    bins: BinRows,
+    rows: _Rows | None,
+) -> Reconstruction:
+    if bins.view == "noisy":
+        raise ArgumentError("the rows by bin of the scorecard are noisy, so no table matches them; pass `data=`.")
+    if bins.n_rows != by_totals.n_rows:
+        problem = f"supports must sum to the number of rows by bin, {bins.n_rows}"
+        raise ArgumentError(f"{problem}; got a sum of {by_totals.n_rows}.")
+    domain = by_totals.domain
+    columns = points_by_attribute(card, domain.schema.names)
+    arranged = 0.0 if rows is None else rows.arrangement_bits
+    return replace(by_totals, known="both", table_bits=joint_bits(bins, columns, card.base, totals, domain, arranged))
 
 
 def _bin_rows(card: Scorecard, domain: Domain, rows: _Rows | None, prior: RowPrior | None) -> BinRows:
