@@ -52,8 +52,9 @@ from sklearn.model_selection import train_test_split
 
 import hedgerow as hr
 from hedgerow.learn.contract import specification_of
+from hedgerow.learn.search.box_rows import BoxRows, summed
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cubes import BoxRows, Cubes, summed
+from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import LeafNode
 from hedgerow.learn.search.semirings import LastChoice, all_models
 from hedgerow.learn.search.space import CAUGHT, LEFT

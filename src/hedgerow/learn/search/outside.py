@@ -23,8 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Index, Mask
+from hedgerow.learn.search.box_rows import summed
 from hedgerow.learn.search.boxes import Axis, Group
-from hedgerow.learn.search.cubes import Cubes, summed
+from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import Masks, Search
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.space import CAUGHT, LEFT

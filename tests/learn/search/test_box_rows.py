@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.learn.search import cubes
+from hedgerow.learn.search import box_rows
+from hedgerow.learn.search.box_rows import BoxRows, summed
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.cubes import BoxRows, summed
 from hedgerow.learn.search.space import Space
 from tests.learn.enumerate_models import Models, schemas, tables
 
@@ -52,7 +52,7 @@ def test_blocks_of_patterns_add_up(found):
     group = next(reversed(list(boxes.groups(2)))).axes
     whole = rows.table(group, rows.classes, rows.caught_bins)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cubes, "_BLOCK_PATTERNS", 2)
+        patch.setattr(box_rows, "_BLOCK_PATTERNS", 2)
         assert np.array_equal(rows.table(group, rows.classes, rows.caught_bins), whole)
 
 
