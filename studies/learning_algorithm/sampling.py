@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from hedgerow.learn.search.certified import SearchSettings, find_optimum
+from hedgerow.learn.search.certified import find_optimum
+from hedgerow.learn.search.optimum import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.schema.candidates import Candidates
 from hedgerow.schema.schema import Schema

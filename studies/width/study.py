@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 import hedgerow as hr
-from hedgerow.learn.search.certified import SearchSettings, prune
+from hedgerow.learn.search.branch_and_bound import prune
 from hedgerow.learn.search.lattice import PatternMatrix
+from hedgerow.learn.search.optimum import SearchSettings
 from hedgerow.learn.search.sampler import Draw, ModelSampler, one_thread
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.privacy.stop_prior import StopPrior

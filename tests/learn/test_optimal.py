@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import SearchLimitWarning, TooManyRowsError
-from hedgerow.learn.search import certified
+from hedgerow.learn.search import branch_and_bound
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.models import Leaf
 from tests.learn.best_models import problems
@@ -179,7 +179,7 @@ def test_without_time_there_is_a_model_with_a_gap(clf, errors):
 
 
 def test_without_memory_there_is_a_model_with_a_gap(monkeypatch):
-    monkeypatch.setattr(certified, "MOST_BYTES", 600_000)
+    monkeypatch.setattr(branch_and_bound, "MOST_BYTES", 600_000)
     clf = hr.OptimalTreeClassifier(max_depth=5, min_support=73 / 7214)
     with pytest.warns(SearchLimitWarning, match=r"memory limit \(2 GiB"):
         clf.fit_tally(compas())

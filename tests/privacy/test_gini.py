@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import TooManyRowsError
 from hedgerow.learn.greedy import _gini
-from hedgerow.learn.search.certified import _impurity
+from hedgerow.learn.search.branch_and_bound import _impurity
 from hedgerow.privacy.gini import RESOLUTION, SENSITIVITY, impurity, split_scores
 
 COUNTS = st.one_of(st.integers(0, 30), st.integers(0, 10**6), st.integers(0, 10**11))

@@ -31,9 +31,11 @@ from hedgerow.learn.objectives import (
     RowLoss,
 )
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.search.certified import MOST_BYTES, Limit, Optimum, SearchSettings, find_optimum, rows_needed
+from hedgerow.learn.search.branch_and_bound import MOST_BYTES
+from hedgerow.learn.search.certified import find_optimum, rows_needed
 from hedgerow.learn.search.lattice import InnerNode, value_of
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
+from hedgerow.learn.search.optimum import Limit, Optimum, SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.models.decisions import ClassWeight, Costs, CostTable
 from hedgerow.models.leaf_model import LeafModel

@@ -9,12 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import Tally
-from hedgerow.learn.search import certified, lattice
+from hedgerow.learn.search import branch_and_bound, certified, lattice
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.certified import Optimum, SearchSettings, exhaust, find_optimum, prune, rows_needed
+from hedgerow.learn.search.branch_and_bound import prune
+from hedgerow.learn.search.certified import exhaust, find_optimum, rows_needed
 from hedgerow.learn.search.cost import SearchShape, space_cost
 from hedgerow.learn.search.lattice import LeafNode, PatternMatrix
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
+from hedgerow.learn.search.optimum import Optimum, SearchSettings
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Candidates, Integer, Label, Schema
@@ -58,7 +60,7 @@ def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
     def best(problem, settings):
         with pytest.MonkeyPatch.context() as patch:
             if narrow:
-                patch.setattr(certified, "_QUICK_STATES", 1)
+                patch.setattr(branch_and_bound, "_QUICK_STATES", 1)
             result = find(problem, settings)
         check_model(problem, settings, result)
         assert result.objective == result.lower_bound == least(problem, settings)
@@ -205,16 +207,16 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lattice, "_BLOCK_BYTES", 1)
             if narrow:
-                patch.setattr(certified, "_QUICK_STATES", 1)
-            patch.setattr(certified, "time", clock(1))
-            full = certified.expand
+                patch.setattr(branch_and_bound, "_QUICK_STATES", 1)
+            patch.setattr(branch_and_bound, "time", clock(1))
+            full = branch_and_bound.expand
 
             def timed(rows, settings, **more):  # each search by a clock of its own
                 with pytest.MonkeyPatch.context() as inner:
-                    inner.setattr(certified, "time", clock(ticks))
+                    inner.setattr(branch_and_bound, "time", clock(ticks))
                     return full(rows, settings, **more)
 
-            patch.setattr(certified, "expand", timed)
+            patch.setattr(branch_and_bound, "expand", timed)
             result = find(problem, settings, time_limit=1.0)
         check_model(problem, settings, result)
         assert result.lower_bound <= least(problem, settings) <= result.objective
@@ -227,14 +229,14 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
 
 @pytest.mark.parametrize(("kind", "expected"), [("list", [101.0, 104.0]), ("tree", [104.0])])
 def test_the_quick_search_has_a_tenth_of_the_time_where_it_comes_first(kind, expected, monkeypatch):
-    problem, full, deadlines = make_problem(3, kind), certified.expand, []
-    monkeypatch.setattr(certified, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    problem, full, deadlines = make_problem(3, kind), branch_and_bound.expand, []
+    monkeypatch.setattr(branch_and_bound, "time", SimpleNamespace(monotonic=lambda: 100.0))
 
     def noted(*given, **more):
         deadlines.append(more.get("deadline", np.inf))
         return full(*given, **more)
 
-    monkeypatch.setattr(certified, "expand", noted)
+    monkeypatch.setattr(branch_and_bound, "expand", noted)
     find(problem, SearchSettings(3, 0, 0.0), time_limit=10.0)
     assert [deadline for deadline in deadlines if deadline < np.inf] == expected
 
@@ -246,7 +248,7 @@ def test_the_quick_search_has_a_tenth_of_the_time_where_it_comes_first(kind, exp
 )
 def test_what_is_found_within_memory_comes_with_a_bound_that_holds(problem, settings, most):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certified, "MOST_BYTES", most)
+        patch.setattr(branch_and_bound, "MOST_BYTES", most)
         result = find(problem, settings)
     check_model(problem, settings, result)
     assert result.lower_bound <= least(problem, settings) <= result.objective
@@ -264,13 +266,11 @@ def test_more_depth_is_never_worse_and_a_penalty_is_never_better(problem, depth,
 
 
 def test_the_first_search_is_small_whatever_the_depth():
-    space = SimpleNamespace(branches=(0, 1))
-    for depth, lists, trees in ((1, 20_000, 10_000), (2, 20_000, 10_000), (3, 141, 70), (5, 11, 5), (50, 1, 1)):
-        assert certified._width(SimpleNamespace(space=space), SearchSettings(depth, 0, 0.0)) == trees
-        assert (
-            certified._width(SimpleNamespace(space=SimpleNamespace(branches=(1,))), SearchSettings(depth, 0, 0.0))
-            == lists
-        )
+    lists, trees = (SimpleNamespace(space=SimpleNamespace(branches=branches)) for branches in ((1,), (0, 1)))
+    for depth, n_lists, n_trees in ((1, 20_000, 10_000), (2, 20_000, 10_000), (3, 141, 70), (5, 11, 5), (50, 1, 1)):
+        settings = SearchSettings(depth, 0, 0.0)
+        assert branch_and_bound._width(lists, settings) == n_lists
+        assert branch_and_bound._width(trees, settings) == n_trees
 
 
 @given(st.integers(0, 400), st.floats(0, 1, exclude_max=True))

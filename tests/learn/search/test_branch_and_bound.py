@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.learn.search import certified, lattice
-from hedgerow.learn.search.certified import Edges, PrunedLevel, SearchSettings, _distinct, expand
+from hedgerow.learn.search import branch_and_bound, lattice
+from hedgerow.learn.search.branch_and_bound import Edges, PrunedLevel, _distinct, expand
 from hedgerow.learn.search.lattice import PatternMatrix, Search
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
+from hedgerow.learn.search.optimum import SearchSettings
 from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
@@ -180,7 +181,7 @@ def test_progress_tells_of_every_state_of_every_level_that_is_expanded(problem, 
 def test_a_search_that_has_too_many_branches_to_hold_stops_and_says_so(space, monkeypatch):
     rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
     assert expand(rows, SearchSettings(2, 0, 0.0)).stopped_by is None
-    monkeypatch.setattr(certified, "MOST_BYTES", 1)
+    monkeypatch.setattr(branch_and_bound, "MOST_BYTES", 1)
     stopped = expand(rows, SearchSettings(2, 0, 0.0))
     assert stopped.stopped_by == "memory"
     assert len(stopped.levels) == 1
@@ -255,6 +256,6 @@ def test_masks_made_to_have_the_same_hash_are_kept_apart():
 def test_states_that_were_not_recognised_as_one_do_no_harm(problem, depth, min_rows, penalty):
     """What a collision of hashes does at worst: every branch leads to a state of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certified, "_distinct", lambda masks: (np.arange(len(masks)), np.arange(len(masks))))
+        patch.setattr(branch_and_bound, "_distinct", lambda masks: (np.arange(len(masks)), np.arange(len(masks))))
         rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(depth, min_rows, penalty)
         assert value_of(problem, rows, settings, expand(rows, settings)) == problem.least(depth, min_rows, penalty)
