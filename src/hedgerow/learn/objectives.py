@@ -11,11 +11,14 @@ from hedgerow.boundary.arguments import check_choice, check_flag, check_probabil
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.learned import LEAF_COUNTS, LEAF_SUMS, LeafNumbers
 from hedgerow.learn.search.losses import LossTable, Objective
+from hedgerow.learn.search.optimum import SearchProblem
+from hedgerow.learn.search.squares import SquaredLoss
 from hedgerow.models.decisions import ClassWeight, Costs, CostTable, cost_matrix, cost_table
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.stop_prior import STOP_RULE, STOP_RULE_OF_SHARES, StopRule
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
+from hedgerow.tally import Tally
 from hedgerow.text.messages import describe_argument
 
 ClassObjective = Literal["errors", "brier", "mixed", "absolute"]
@@ -46,6 +49,10 @@ class RowLoss:
     def costs_by_class(self, schema: Schema) -> CostTable | None:  # noqa: ARG002 -- of classifiers
         """Return the costs by actual class, then by predicted class, or None."""
         return None
+
+    def problem(self, tally: Tally) -> SearchProblem:
+        """Return the problem of a certified search for the model with the smallest loss."""
+        return SearchProblem(tally, self.table(tally.schema))
 
     @property
     def stop_rule(self) -> StopRule:
@@ -126,6 +133,16 @@ class RegressionLoss(RowLoss):
         number = schema.target.as_number
         assert number is not None  # checked before
         return LossTable.of_distances(number.values, *self._loss_of_distance(number))
+
+    def problem(self, tally: Tally) -> SearchProblem:
+        # Levels have equal distances. No pair of a row and a best prediction is further apart than the rows' own
+        # levels, so a clip beyond these changes nothing. Other losses need the counts of all levels.
+        by_level, levels = tally.total(), tally.schema.target.n_levels
+        present, bound = np.flatnonzero(by_level), min(Fraction(self.clip) * levels, Fraction(levels - 1))
+        if self.objective != "squared" or (len(present) and present[-1] - present[0] > bound):
+            return super().problem(tally)
+        squares = SquaredLoss(levels)
+        return SearchProblem(squares.tally(tally), squares, bound**2, squares.constant(by_level))
 
     def largest(self, number: Number) -> float:
         """Return the loss that counts as 1, in units of the target (squared units for the squared loss)."""

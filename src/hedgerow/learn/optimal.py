@@ -34,8 +34,8 @@ from hedgerow.learn.parameters import documented
 from hedgerow.learn.search.branch_and_bound import MOST_BYTES
 from hedgerow.learn.search.certified import find_optimum, rows_needed
 from hedgerow.learn.search.lattice import InnerNode, value_of
-from hedgerow.learn.search.losses import FINE_STEPS, Loss
-from hedgerow.learn.search.optimum import Limit, Optimum, SearchSettings
+from hedgerow.learn.search.losses import Loss
+from hedgerow.learn.search.optimum import Limit, Optimum, SearchProblem, SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.models.decisions import ClassWeight, Costs, CostTable
 from hedgerow.models.leaf_model import LeafModel
@@ -86,25 +86,27 @@ class OptimalSpecification(Specification):
     def costs_by_class(self, schema: Schema) -> CostTable | None:
         return self.loss.costs_by_class(schema)
 
-    def find(self, tally: Tally, space: Space, depth: int) -> Optimum:
+    def find(self, problem: SearchProblem, space: Space, depth: int) -> Optimum:
         """Return the model with the smallest loss of all models up to a depth, with its proof."""
-        n, table = int(tally.total().sum()), self.loss.table(tally.schema)
-        limit = _EXACT // self.values(tally.schema).steps
+        n, loss = problem.n_rows, problem.loss
+        limit = _EXACT // (loss.reach * loss.steps)
         if n >= limit:
             raise TooManyRowsError(f"A certified search takes fewer than {limit:,} rows, for which float64 is exact.")
-        steps = min(_STEPS, 2 ** ((_EXACT // max(n, 1)).bit_length() - 1))
-        penalty = round(float(self.regularization) * n * steps) / steps
-        settings = SearchSettings(depth, rows_needed(tally, float(self.min_support)), penalty, table)
+        steps = min(_STEPS, 2 ** ((_EXACT // max(n * loss.reach, 1)).bit_length() - 1))
+        penalty = round(float(self.regularization) * n * float(problem.unit) * steps) / steps
+        settings = SearchSettings(
+            depth, rows_needed(problem.tally, float(self.min_support)), penalty, problem.objective
+        )
         with progress_bar("searching", verbose=self.verbose) as update:
 
             def progress(level: int, done: int, states: int) -> None:
                 update(description=f"level {level}, {states:,} states", completed=done, total=states)
 
-            return find_optimum(tally, space, settings, self.time_limit, progress)
+            return problem.reported(find_optimum(problem.tally, space, settings, self.time_limit, progress))
 
-    def values(self, schema: Schema) -> Loss:
-        """Return the possible values of a leaf with their losses."""
-        return Loss.of(self.loss.table(schema), schema.target.n_levels, FINE_STEPS)
+    def values(self, problem: SearchProblem) -> Loss | None:
+        """Return the loss whose values are the probabilities of a leaf, or None if leaves predict levels."""
+        return problem.loss if isinstance(problem.loss, Loss) else None
 
 
 def proof(optimum: Optimum, tally: Tally) -> dict[str, Any]:
@@ -154,16 +156,18 @@ class OptimalRuleList(OptimalSpecification):
         super().__post_init__()
 
     def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
-        candidates = Candidates.of(schema, int(self.max_literals), negations=bool(self.negations))
-        space, tally = Space.of_lists(candidates), rows.count()
-        optimum = self.find(tally, space, int(self.max_rules) - 1)
+        tally = rows.count()
+        problem = self.loss.problem(tally)
+        candidates = Candidates.of(problem.tally.schema, int(self.max_literals), negations=bool(self.negations))
+        space = Space.of_lists(candidates)
+        optimum = self.find(problem, space, int(self.max_rules) - 1)
         part, antecedents, values = optimum.model, list[Antecedent](), list[int]()
         while isinstance(part, InnerNode):
             antecedents.append(space.antecedents[part.option])
             values.append(value_of(part.caught))
             part = part.left
         values.append(value_of(part))
-        build = list_model(antecedents, LeafValues(tally.leaf_counts(antecedents), values, self.values(schema)))
+        build = list_model(antecedents, LeafValues(tally.leaf_counts(antecedents), values, self.values(problem)))
         return publish(self.built(build, schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
 
 
@@ -178,11 +182,13 @@ class OptimalTree(OptimalSpecification):
         super().__post_init__()
 
     def learn(self, schema: Schema, rows: TrainingRows, publish: Publish[T]) -> T:
-        space, tally = Space.of_trees(schema), rows.count()
-        optimum = self.find(tally, space, int(self.max_depth))
+        tally = rows.count()
+        problem = self.loss.problem(tally)
+        space = Space.of_trees(problem.tally.schema)
+        optimum = self.find(problem, space, int(self.max_depth))
         counts = np.array(list(leaf_totals(tally, space, optimum.model)))
         values = [value_of(leaf) for leaf in leaves_of(optimum.model)]
-        build = tree_model(space, optimum.model, LeafValues(counts, values, self.values(schema)))
+        build = tree_model(space, optimum.model, LeafValues(counts, values, self.values(problem)))
         return publish(self.built(build, schema, PrivacyCard.none(Fact("not_private"))), **proof(optimum, tally))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Index, Mask, Whole
 from hedgerow.learn.search.boxes import Axes, Boxes
-from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32
+from hedgerow.learn.search.lattice import counting_type
 from hedgerow.learn.search.space import product
 from hedgerow.tally import Tally
 
@@ -76,7 +76,7 @@ class BoxRows:
             places = (starts[:, None] + self.bins[:, block] + code[block] * width).ravel()
             for sums, weight in zip(counts, weights[:, block], strict=True):
                 sums += np.bincount(places, np.tile(weight, len(sizes)), len(sums))
-        kind = np.float32 if self.total.sum() < EXACT_IN_FLOAT32 else np.float64
+        kind = counting_type(self.classes)
         caught = product(counts.reshape(-1, width).astype(kind), factors.astype(kind))
         return caught.reshape(len(weights), *cells, caught.shape[1])
 

@@ -9,8 +9,8 @@ better model:
   their best value (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
 - best so far: the best complete list for lists, and the best leaf or single split of the same rows for trees.
 
-The bounds hold for any loss that is a sum over rows of nonnegative terms that depend on the class and on the value of
-the leaf. This search must not be used under differential privacy, because the visited states depend on the labels.
+The bounds hold for any loss that is a sum over rows of terms that depend on the class and on the value of the leaf, of
+any sign. This search must not be used under differential privacy, because the visited states depend on the labels.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def find_optimum(
     space = replace(space, options=space.options[supported])
     depth = min(settings.depth, space.n_options)
     patterns = max(TYPICAL_PATTERNS, len(tally.bins_and_counts()[0]))
-    cost = space_cost(SearchShape.of(space), depth, settings.objective, patterns)
+    cost = space_cost(SearchShape.of(space), depth, settings.priced_as, patterns)
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
     kind = {"cubes": Boxes, "pairs": Pairs}.get(cost.method) if cost.is_sensible and affordable else None
     states, start = None if kind is None else kind.of(space, depth), time.monotonic()
@@ -48,7 +48,7 @@ def find_optimum(
         with suppress(TimeoutError):
             return _renamed(exhaust(tally, states, settings, progress, deadline), supported)
         time_limit = None if time_limit is None else time_limit - (time.monotonic() - start)
-    rows = PatternMatrix(tally, space, loss_of(space, settings))
+    rows = PatternMatrix(tally, space, loss_of(settings.objective, tally.schema.target.n_levels))
     return _renamed(prune(rows, settings, time_limit, progress), supported)
 
 
@@ -84,7 +84,7 @@ def exhaust(
         if time.monotonic() > deadline:
             raise TimeoutError
 
-    loss, min_rows = loss_of(states.space, settings), max(settings.min_rows, 1)
+    loss, min_rows = loss_of(settings.objective, tally.schema.target.n_levels), max(settings.min_rows, 1)
     semiring, lost = least_loss(settings.penalty, loss), list[float]()
 
     def option(weights: Floats) -> int:

@@ -21,30 +21,36 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.arrays import Floats, Index, Integers, Mask, Whole
-from hedgerow.learn.search.losses import Loss
+from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Mask, Whole
+from hedgerow.learn.search.losses import LeafLoss, Loss
 from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space, product
 from hedgerow.tally import Tally
 
 Choose = Callable[[Floats], int]
 _BLOCK_BYTES = 2**24  # of the largest matrix of a block of states: fits in the cache
-EXACT_IN_FLOAT32 = 2**24  # integers, and sums of integers, below this are exact in single precision
+_EXACT_IN_FLOAT32 = 2**24  # integers, and sums of integers, below this are exact in single precision
+
+
+def counting_type(counts: Array) -> type[np.floating]:
+    """Return single precision if all sums of these counts, which may be negative, are exact in it, else double."""
+    return np.float32 if np.abs(counts).sum() < _EXACT_IN_FLOAT32 else np.float64
 
 
 class PatternMatrix:
     """Patterns of a tally as matrices. Exact, private."""
 
-    def __init__(self, tally: Tally, space: Space, loss: Loss | None = None) -> None:
+    def __init__(self, tally: Tally, space: Space, loss: LeafLoss | None = None) -> None:
         satisfied, counts = tally.patterns(space.candidates)
         caught = satisfied.T[space.options]
         self.space = space
-        self.loss = Loss.of("errors", counts.shape[1]) if loss is None else loss
+        self.loss: LeafLoss = Loss.of("errors", counts.shape[1]) if loss is None else loss
         self._sides = np.vstack([{CAUGHT: caught, LEFT: ~caught}[branch] for branch in space.branches])
-        kind = np.float32 if counts.sum() * self.loss.steps < EXACT_IN_FLOAT32 else np.float64
+        floor = self.loss.least(counts.T)
+        kind = np.result_type(counting_type(counts), counting_type(self.loss.steps * floor))
         self._caught = caught.T.astype(kind)
         self._counts = counts.T.astype(kind)
-        self._floor = self.loss.least(counts.T).astype(kind)
+        self._floor = floor.astype(kind)
 
     def __len__(self) -> int:
         return self._sides.shape[1]

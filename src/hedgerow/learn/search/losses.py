@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
 import numpy as np
 
@@ -70,6 +70,37 @@ class LossTable:
 Objective = ObjectiveName | LossTable
 
 
+class LeafLoss(Protocol):
+    """Loss of the rows of a leaf as a function of its value, from numbers that are sums over the rows."""
+
+    @property
+    def steps(self) -> int:
+        """Steps in a loss of 1."""
+        ...
+
+    @property
+    def reach(self) -> int:
+        """A bound on the size of each row's share of any sum, in losses of 1."""
+        ...
+
+    @property
+    def is_errors(self) -> bool:
+        """Whether the loss of a row is 1 if it is misclassified and 0 otherwise."""
+        ...
+
+    def totals(self, counts: Floats) -> Floats:
+        """Return the loss of counts under each value, in steps. Exact."""
+        ...
+
+    def least(self, counts: Array) -> Floats:
+        """Return the loss of counts, shape ``(n_classes, ...)``, under the best value, in losses of 1. Exact."""
+        ...
+
+    def best(self, counts: Floats) -> int:
+        """Return the value with the smallest loss of counts, shape ``(n_classes,)``; ties go to the first."""
+        ...
+
+
 @dataclass(frozen=True)
 class Loss:
     """Public loss of a row by class and leaf value, in integer steps of a loss of 1.
@@ -114,6 +145,11 @@ class Loss:
         values = tuple(tuple(probabilities[place][k != label] for k in classes) for label, place in grid)
         table = tuple(tuple(losses[place][y != label] for label, place in grid) for y in classes)
         return cls(values, table, steps)
+
+    @property
+    def reach(self) -> int:
+        """A bound on the size of each row's share of any sum, in losses of 1."""
+        return 1
 
     @property
     def draws_probabilities(self) -> bool:

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Literal
 
 from hedgerow.learn.search.lattice import Node
-from hedgerow.learn.search.losses import FINE_STEPS, Loss, Objective
-from hedgerow.learn.search.space import Space
+from hedgerow.learn.search.losses import FINE_STEPS, LeafLoss, Loss, Objective
+from hedgerow.learn.search.squares import SquaredLoss
+from hedgerow.tally import Tally
 
 Progress = Callable[[int, int, int], object]
 Limit = Literal["time", "memory", "width"]  # "width" stops a quick search, which is incomplete on purpose
+
+
+@dataclass(frozen=True, eq=False)
+class SearchProblem:
+    """The rows of a certified search with the objective, and the unit in which the result is reported."""
+
+    tally: Tally  # for a squared loss with its signed counts
+    objective: Objective | SquaredLoss
+    unit: Fraction = Fraction(1)  # a reported loss of 1, in losses of the objective
+    constant: int = 0  # the part of the loss that the objective leaves out
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.tally.total().sum())
+
+    @property
+    def loss(self) -> LeafLoss:
+        return loss_of(self.objective, self.tally.schema.target.n_levels)
+
+    def reported(self, optimum: Optimum) -> Optimum:
+        """Return the optimum of this search with its objective and bound in the unit of reports."""
+        values = (optimum.objective, optimum.lower_bound)
+        objective, bound = (float((Fraction(value) + self.constant) / self.unit) for value in values)
+        return replace(optimum, objective=objective, lower_bound=bound)
 
 
 @dataclass(frozen=True)
@@ -21,7 +47,12 @@ class SearchSettings:
     depth: int
     min_rows: float
     penalty: float
-    objective: Objective = "errors"
+    objective: Objective | SquaredLoss = "errors"
+
+    @property
+    def priced_as(self) -> Objective:
+        """An objective that takes about as long."""
+        return "brier" if isinstance(self.objective, SquaredLoss) else self.objective
 
 
 @dataclass(frozen=True)
@@ -35,6 +66,6 @@ class Optimum:
     stopped_by: Limit | None = None  # the limit that was reached before the search was complete
 
 
-def loss_of(space: Space, settings: SearchSettings) -> Loss:
-    """Return the loss of the settings' objective for the levels of the space's target."""
-    return Loss.of(settings.objective, space.candidates.schema.target.n_levels, FINE_STEPS)
+def loss_of(objective: Objective | SquaredLoss, n_levels: int) -> LeafLoss:
+    """Return the loss of an objective, for a target with this number of levels."""
+    return objective if isinstance(objective, SquaredLoss) else Loss.of(objective, n_levels, FINE_STEPS)

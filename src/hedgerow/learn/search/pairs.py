@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.arrays import Floats, Index, Mask
-from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, InnerNode, LeafNode, Node
+from hedgerow.learn.search.lattice import Choose, InnerNode, LeafNode, Node, counting_type
 from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
 from hedgerow.learn.search.space import CAUGHT, Space, product
 from hedgerow.tally import Tally
@@ -194,7 +194,7 @@ class PairValues:
 
     def _table(self, place: int, weights: Floats) -> NDArray[np.floating]:
         """Return the sum of weights that each option catches in each cell, shape ``(n_cells, n_options)``."""
-        groups, kind = self._pairs.groups, np.float32 if self._total.sum() < EXACT_IN_FLOAT32 else np.float64
+        groups, kind = self._pairs.groups, counting_type(self._classes)
         n_cells = groups[place].cells.shape[1]
         table = np.zeros((n_cells, self._pairs.space.n_options), dtype=kind)
         for group, codes in zip(groups, self._codes, strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.boundary.arrays import Array, Floats, Index
-from hedgerow.learn.search.losses import BLOCK, Loss, errors
+from hedgerow.learn.search.losses import BLOCK, LeafLoss, Loss, errors
 from hedgerow.privacy.exponential_mechanism import Choose, weight_digits
 from hedgerow.privacy.stop_prior import StopPrior
 
@@ -50,7 +50,7 @@ class Semiring:
     is_least: bool = False  # whether ⊕ is the minimum, so that repeated or useless options do not change it
 
 
-def least_loss(penalty: float, loss: Loss | None = None) -> Semiring:
+def least_loss(penalty: float, loss: LeafLoss | None = None) -> Semiring:
     """Return (min, +), for the least loss in rows plus `penalty` rows for each rule or split."""
     has_labels = loss is None or loss.is_errors
     return Semiring(
