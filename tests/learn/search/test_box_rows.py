@@ -46,14 +46,27 @@ def test_cells_and_what_options_catch_in_them_are_counted(found):
         assert np.array_equal(sides, 2 * caught - cells[..., None])
 
 
-@given(some_rows())
-def test_blocks_of_patterns_add_up(found):
+@given(some_rows(), st.integers(1, 200))
+def test_counts_do_not_depend_on_which_axes_are_merged(found, most):
+    table, boxes, rows = found
+    for group in boxes.groups(2):
+        separate = [rows.table(group.axes, rows.classes, factors) for factors in (rows.caught_bins, rows.sides)]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(box_rows, "_LEAST_CELLS", most)
+            merged = BoxRows.of(table.tally, boxes)
+            for factors, expected in zip((rows.caught_bins, rows.sides), separate, strict=True):
+                assert np.array_equal(merged.table(group.axes, rows.classes, factors), expected)
+
+
+@given(some_rows(), st.integers(0, 8))
+def test_every_axis_is_merged_once_and_cells_are_bounded(found, digits):
     _, boxes, rows = found
-    group = next(reversed(list(boxes.groups(2)))).axes
-    whole = rows.table(group, rows.classes, rows.caught_bins)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(box_rows, "_BLOCK_PATTERNS", 2)
-        assert np.array_equal(rows.table(group, rows.classes, rows.caught_bins), whole)
+    merged = rows._merged(digits)
+    sizes, places = [axis.n_bins for axis in boxes.axes], [each.bins for each in merged]
+    assert [place for each in places for place in range(each.start, each.stop)] == list(range(sum(sizes)))
+    assert all(each.n_cells <= max(2**digits, each.bins.stop - each.bins.start) for each in merged)
+    for each in merged:
+        assert np.array_equal(each.members[each.code].sum(axis=1), np.full(len(each.code), each.members[0].sum()))
 
 
 @given(some_rows(), st.data())

@@ -7,20 +7,42 @@ over the contingency table of the box's attributes and the option's attribute.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Self
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Floats, Index, Mask, Whole
+from hedgerow.boundary.arrays import Floats, Mask, Whole
 from hedgerow.learn.search.boxes import Axes, Boxes
 from hedgerow.learn.search.lattice import counting_type
 from hedgerow.learn.search.space import product
 from hedgerow.tally import Tally
 
-_BLOCK_PATTERNS = 2**14  # patterns in a block; more if a table is larger
+# Axes are merged up to this many cells, so that summing the cells takes less time than counting the patterns.
+_LEAST_CELLS, _PATTERNS_PER_CELL = 2**11, 16
+
+
+@dataclass(frozen=True, eq=False)
+class MergedAxes:
+    """Axes that are counted together, by the combinations of their bins, and then summed to the bins of each axis.
+
+    This takes one addition for each pattern instead of one for each pattern and axis.
+    """
+
+    n_cells: int  # the number of combinations of bins
+    code: Whole  # the combination of each pattern, shape ``(n_patterns,)``
+    bins: slice  # the axes' bins among those of all axes
+    members: Floats  # 1 if a combination contains a bin, else 0, shape ``(n_cells, n_bins)``
+
+    @classmethod
+    def of(cls, rows: BoxRows, axes: Axes) -> Self:
+        sizes = [axis.n_bins for axis in rows.boxes.axes]
+        own, start = [sizes[axis] for axis in axes], sum(sizes[: axes[0]])
+        places = np.indices(own).reshape(len(own), -1)
+        members = np.hstack([np.eye(size)[place] for size, place in zip(own, places, strict=True)])
+        return cls(prod(own), rows.code(axes), slice(start, start + sum(own)), members)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +52,7 @@ class BoxRows:
     boxes: Boxes  # the boxes of the search
     bins: Whole  # the bin of each pattern on each axis, shape ``(n_axes, n_patterns)``
     classes: Floats  # the number of rows of each class, shape ``(n_classes, n_patterns)``
+    _merged_by_digits: dict[int, list[MergedAxes]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, tally: Tally, boxes: Boxes) -> Self:
@@ -66,25 +89,36 @@ class BoxRows:
 
         Shape ``(n_weights, *bins of the group, n_options)``; `factors` are columns of `caught_bins` or of `sides`.
         """
-        sizes = [axis.n_bins for axis in self.boxes.axes]
-        starts, width = np.cumsum([0, *sizes])[:-1], sum(sizes)
-        cells = [sizes[axis] for axis in group]
-        code, counts = self.code(group), np.zeros((len(weights), prod(cells) * width))
-        step = max(_BLOCK_PATTERNS, counts.shape[1] // max(len(sizes), 1))
-        for start in range(0, len(code), step):
-            block = slice(start, start + step)
-            places = (starts[:, None] + self.bins[:, block] + code[block] * width).ravel()
-            for sums, weight in zip(counts, weights[:, block], strict=True):
-                sums += np.bincount(places, np.tile(weight, len(sizes)), len(sums))
         kind = counting_type(self.classes)
-        caught = product(counts.reshape(-1, width).astype(kind), factors.astype(kind))
+        cells, code = [self.boxes.axes[axis].n_bins for axis in group], self.code(group)
+        n_cells = prod(cells)
+        by_bins = np.empty((len(weights), n_cells, len(factors)), dtype=kind)
+        for merged in self._merged((max(_LEAST_CELLS, len(code) // _PATTERNS_PER_CELL) // n_cells).bit_length() - 1):
+            places, shape = code * merged.n_cells + merged.code, (n_cells, merged.n_cells)
+            for sums, weight in zip(by_bins, weights, strict=True):
+                counts = np.bincount(places, weight, prod(shape)).reshape(shape).astype(kind)
+                sums[:, merged.bins] = product(counts, merged.members.astype(kind))
+        caught = product(by_bins.reshape(-1, len(factors)), factors.astype(kind))
         return caught.reshape(len(weights), *cells, caught.shape[1])
 
-    def code(self, group: Axes) -> Index:
+    def _merged(self, digits: int) -> list[MergedAxes]:
+        """Return all axes, in groups of consecutive axes with at most ``2**digits`` cells, or of one axis."""
+        if digits not in self._merged_by_digits:
+            sizes, groups = [axis.n_bins for axis in self.boxes.axes], list[list[int]]()
+            for axis, size in enumerate(sizes):
+                if groups and size * prod(sizes[other] for other in groups[-1]) <= 2**digits:
+                    groups[-1].append(axis)
+                else:
+                    groups.append([axis])
+            self._merged_by_digits[digits] = [MergedAxes.of(self, tuple(group)) for group in groups]
+        return self._merged_by_digits[digits]
+
+    def code(self, group: Axes) -> Whole:
         """Return the cell of each pattern in a group's contingency table, shape ``(n_patterns,)``."""
-        code = np.zeros(self.bins.shape[1], dtype=np.intp)
+        code = np.zeros(self.bins.shape[1], dtype=np.int32)
         for axis in group:
-            code = code * self.boxes.axes[axis].n_bins + self.bins[axis]
+            code *= self.boxes.axes[axis].n_bins
+            code += self.bins[axis]
         return code
 
     @cached_property
