@@ -52,7 +52,7 @@ def test_counts_do_not_depend_on_which_axes_are_merged(found, most):
     for group in boxes.groups(2):
         separate = [rows.table(group.axes, rows.classes, factors) for factors in (rows.caught_bins, rows.sides)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(box_rows, "_LEAST_CELLS", most)
+            patch.setattr(box_rows, "LEAST_CELLS", most)
             merged = BoxRows.of(table.tally, boxes)
             for factors, expected in zip((rows.caught_bins, rows.sides), separate, strict=True):
                 assert np.array_equal(merged.table(group.axes, rows.classes, factors), expected)

@@ -21,7 +21,7 @@ from hedgerow.learn.search.space import product
 from hedgerow.tally import Tally
 
 # Axes are merged up to this many cells, so that summing the cells takes less time than counting the patterns.
-_LEAST_CELLS, _PATTERNS_PER_CELL = 2**11, 16
+LEAST_CELLS, _PATTERNS_PER_CELL = 2**11, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class BoxRows:
         cells, code = [self.boxes.axes[axis].n_bins for axis in group], self.code(group)
         n_cells = prod(cells)
         by_bins = np.empty((len(weights), n_cells, len(factors)), dtype=kind)
-        for merged in self._merged((max(_LEAST_CELLS, len(code) // _PATTERNS_PER_CELL) // n_cells).bit_length() - 1):
+        for merged in self._merged((max(LEAST_CELLS, len(code) // _PATTERNS_PER_CELL) // n_cells).bit_length() - 1):
             places, shape = code * merged.n_cells + merged.code, (n_cells, merged.n_cells)
             for sums, weight in zip(by_bins, weights, strict=True):
                 counts = np.bincount(places, weight, prod(shape)).reshape(shape).astype(kind)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
-from math import comb
+from math import comb, log2
 from operator import mul
 from typing import Literal, Self
 
 import numpy as np
 
 from hedgerow.errors import SearchTooLargeError
+from hedgerow.learn.search.box_rows import LEAST_CELLS
 from hedgerow.learn.search.boxes import MOST_WORK, Line, Sizes, lines_of, n_divisions, sets_of
 from hedgerow.learn.search.losses import Objective, n_values
 from hedgerow.learn.search.pairs import MOST_LITERALS, MOST_PAIRED, MOST_RULES
@@ -34,6 +35,7 @@ MOST_SECONDS = 8.0
 """The longest expected time of a search that is chosen automatically."""
 TYPICAL_PATTERNS = 10_000
 """The assumed number of distinct patterns of a table."""
+_COMPARED_PATTERNS = 50_000  # for which the times of methods are compared if the number is private
 MOST_CELLS = 2**32
 """An upper bound on the number of rows of a table."""
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper searches need too many tables
@@ -45,15 +47,15 @@ _SUMMED = ("states", "evaluations", "fixed", "each")
 # - masks: for each evaluation and class; evaluation and leaf value; and for each pattern: evaluation and class; state
 #   and class; option.
 # - cubes: for each last evaluation and class; other evaluation; multiplication; table; evaluation and leaf value; and
-#   for each pattern: addition to a table.
+#   for each pattern: addition to a table of merged axes.
 # - pairs: for each option; evaluation; multiplication; number; table; evaluation and leaf value; and for each pattern:
 #   addition to a table.
 _START = 0.02  # of any search
 _SECONDS = {
     ("masks", True): (2.2e-8, 0.0, 1e-11, 1.1e-9, 8.8e-9),
     ("masks", False): (3.2e-8, 1.76e-8, 2.7e-11, 1.6e-9, 3.3e-8),
-    ("cubes", True): (8e-9, 9e-8, 2.9e-11, 5.5e-4, 0.0, 4.3e-9),
-    ("cubes", False): (3.1e-8, 3.8e-7, 1.4e-10, 3e-4, 1.6e-8, 6.2e-9),
+    ("cubes", True): (8e-9, 9e-8, 2.9e-11, 5.5e-4, 0.0, 5e-9),
+    ("cubes", False): (3.1e-8, 3.8e-7, 1.4e-10, 3e-4, 1.6e-8, 5e-9),
     ("pairs", True): (2.3e-5, 7.6e-9, 2.7e-11, 1e-10, 2.5e-5, 0.0, 4e-9),
     ("pairs", False): (1.9e-5, 2.1e-8, 1e-13, 2.3e-9, 2.7e-5, 1.3e-8, 4.1e-9),
 }
@@ -334,18 +336,25 @@ def _n_losses(shape: SearchShape, objective: Objective) -> int:
 def cubes_cost(shape: SearchShape, sizes: Sizes, objective: Objective = "errors") -> Cost:
     """Return the cost of all boxes within fewer choices than the depth, counted by contingency tables."""
     choices, n, classes = range(sizes.depth), shape.n_options, shape.schema.target.n_levels
-    boxes, tables = list(map(sizes.count, choices)), sum(map(sizes.count_tables, choices))
+    boxes, tables = list(map(sizes.count, choices)), list(map(sizes.count_tables, choices))
     values = _n_losses(shape, objective)
     is_two = _has_differences(classes, values)
     counted = 1 if is_two else classes
     numbers = sum(map(sizes.count_cells, choices)) * sum(bins * times for bins, times in sizes.bins)
     last, deeper = boxes[-1] * sizes.n_divisions, sum(boxes[:-1]) * n
     products = counted * (numbers * sizes.n_divisions + last * sizes.first_bins)
-    work = (last * counted, deeper, products, tables, (last + deeper) * values)
-    added = counted * tables * sum(times for _, times in sizes.bins)
+    work = (last * counted, deeper, products, sum(tables), (last + deeper) * values)
+    added = sum(n_tables * (counted * _n_merged(sizes, size) + classes) for size, n_tables in enumerate(tables))
     fixed, each = _seconds(("cubes", is_two), work, (added,))
     largest = (2 if classes == 2 else classes) * sizes.largest_table(n)
     return Cost(n, sum(boxes), sum(boxes) * n, classes, "cubes", largest, fixed, each, shape.cells)
+
+
+def _n_merged(sizes: Sizes, size: int) -> float:
+    """Return the approximate number of merged axes that are counted for each cell of a table of `size` attributes."""
+    n_axes, digits = sum(times for _, times in sizes.bins), sum(log2(bins) * times for bins, times in sizes.bins)
+    mean = digits / n_axes
+    return max(1.0, digits / max(log2(LEAST_CELLS) - size * mean, mean))
 
 
 def pairs_cost(shape: SearchShape, depth: int, objective: Objective = "errors") -> Cost:
@@ -364,11 +373,12 @@ def pairs_cost(shape: SearchShape, depth: int, objective: Objective = "errors") 
 
 
 def space_cost(
-    shape: SearchShape, depth: int, objective: Objective = "errors", patterns: int = TYPICAL_PATTERNS
+    shape: SearchShape, depth: int, objective: Objective = "errors", patterns: int = _COMPARED_PATTERNS
 ) -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less.
 
-    `patterns` are a table's own only where nothing is private.
+    `patterns` are a table's own only where nothing is private. By default, methods are compared for more than the
+    typical number of patterns: of two methods with similar times, the one that is faster for large tables is used.
     """
     n, masks = shape.n_options, masks_cost(shape, depth, objective)
     is_list = CAUGHT not in shape.branches
@@ -378,7 +388,7 @@ def space_cost(
         other = cubes_cost(shape, sizes, objective)
     else:
         return masks
-    return min(masks, other, key=lambda cost: (not cost.is_sensible, cost.seconds(patterns)))
+    return min(masks, other, key=lambda cost: (not cost.is_sensible, not cost.is_quick, cost.seconds(patterns)))
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:
