@@ -162,6 +162,20 @@ def test_booleans_are_counted_by_masks_and_many_cut_points_by_tables():
     assert told.method == "cubes"  # by masks it would take half an hour
 
 
+def test_the_method_is_chosen_for_large_tables_if_both_are_quick(monkeypatch):
+    def choose(patterns=None):
+        return space_cost(SearchShape.of_trees(NUMBERS), 2, patterns=patterns).method
+
+    def weigh(tables, patterns):
+        monkeypatch.setattr(cost, "cubes_cost", lambda *_: Cost(1, 1, 1, 2, "cubes", fixed=tables))
+        monkeypatch.setattr(cost, "masks_cost", lambda *_: Cost(1, 1, 1, 2, each=patterns))
+
+    weigh(tables=1.0, patterns=5e-5)  # masks take 0.5 s for 10,000 patterns, and 2.5 s for 50,000
+    assert (choose(), choose(10_000), choose(50_000)) == ("cubes", "masks", "cubes")
+    weigh(tables=cost.MOST_SECONDS + 1, patterns=5e-4)  # 5 s for 10,000 patterns
+    assert (choose(), choose(50_000)) == ("masks", "cubes")
+
+
 def test_the_cost_by_tables_hardly_grows_with_the_patterns():
     told = space_cost(SearchShape.of(Space.of_trees(NUMBERS)), 3)
     masks = masks_cost(SearchShape.of_trees(NUMBERS), 3)

@@ -372,13 +372,11 @@ def pairs_cost(shape: SearchShape, depth: int, objective: Objective = "errors") 
     return Cost(n, states, states * n, classes, "pairs", largest, fixed, each, shape.cells)
 
 
-def space_cost(
-    shape: SearchShape, depth: int, objective: Objective = "errors", patterns: int = _COMPARED_PATTERNS
-) -> Cost:
+def space_cost(shape: SearchShape, depth: int, objective: Objective = "errors", patterns: int | None = None) -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less.
 
-    `patterns` are a table's own only where nothing is private. By default, methods are compared for more than the
-    typical number of patterns: of two methods with similar times, the one that is faster for large tables is used.
+    The number of patterns is given only where nothing is private. By default, methods are compared for more than the
+    typical number: of two methods that are quick for typical tables, the one that is faster for large tables is used.
     """
     n, masks = shape.n_options, masks_cost(shape, depth, objective)
     is_list = CAUGHT not in shape.branches
@@ -388,7 +386,12 @@ def space_cost(
         other = cubes_cost(shape, sizes, objective)
     else:
         return masks
-    return min(masks, other, key=lambda cost: (not cost.is_sensible, not cost.is_quick, cost.seconds(patterns)))
+
+    def rank(cost: Cost) -> tuple[bool, bool, float]:
+        is_slow = patterns is None and not cost.is_quick
+        return not cost.is_sensible, is_slow, cost.seconds(_COMPARED_PATTERNS if patterns is None else patterns)
+
+    return min(masks, other, key=rank)
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:
