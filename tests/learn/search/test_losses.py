@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.learn.search import losses
-from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, STEPS, Loss, n_values
+from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, STEPS, Loss, LossTable, n_values
+from hedgerow.privacy.facts import Fact
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
 CLASSES = st.integers(2, 12)
@@ -128,6 +129,29 @@ def test_more_rows_of_a_class_make_its_probability_no_smaller(n_classes, data):
 def test_a_table_with_a_loss_outside_0_and_1_is_refused(entry):
     with pytest.raises(ValueError, match="between 0 and 1"):
         Loss(((1.0, 0.0), (0.0, 1.0)), ((0, 1), (entry, 0)), 2)
+
+
+@given(st.integers(2, 5), st.data())
+def test_entries_of_a_table_are_shares_of_the_largest_after_the_shift(n, data):
+    rows = data.draw(st.lists(st.lists(st.fractions(), min_size=n, max_size=n), min_size=n, max_size=n))
+    largest = max(max(row) - min(row) for row in rows)
+    if largest:
+        table = LossTable(Fact("absolute_classes", classes=1), tuple(map(tuple, rows)))
+        assert table.entries == tuple(tuple((entry - min(row)) / largest for entry in row) for row in rows)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=5, unique=True), st.sampled_from([abs, lambda off: off**2]))
+def test_losses_of_distances_are_those_of_each_pair(values, of):
+    pairs = tuple(tuple(of(Fraction(y) - Fraction(value)) for value in values) for y in values)
+    fact = Fact("absolute_classes", classes=1)
+    assert LossTable.of_distances(values, of, fact) == LossTable(fact, pairs)
+
+
+def test_a_table_of_256_levels_takes_less_than_half_a_second():
+    """By arithmetic on fractions, it took a second."""
+    begun = process_time()
+    Loss.of(LossTable.of_distances(range(256), abs, Fact("absolute_classes", classes=1)), 256)
+    assert process_time() - begun < 0.5
 
 
 @pytest.mark.parametrize("steps", [0, 3, 100])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
+from math import lcm
 from typing import Literal, Protocol, Self
 
 import numpy as np
@@ -41,13 +42,17 @@ class LossTable:
     def __post_init__(self) -> None:
         if any(len(row) != len(self.entries) for row in self.entries):
             raise ArgumentError(f"expected {len(self.entries)} losses for each of {len(self.entries)} levels.")
-        exact = [[Fraction(entry) for entry in row] for row in self.entries]
-        smallest = list(map(min, exact))
-        shifted = [[entry - low for entry in row] for row, low in zip(exact, smallest, strict=True)]
-        largest = max(map(max, shifted))
+        # Integers, and each quotient once: with 256 levels, arithmetic on fractions takes a second.
+        whole, _ = _integers([entry for row in self.entries for entry in row])
+        rows = [whole[start : start + len(self.entries)] for start in range(0, len(whole), len(self.entries))]
+        largest = max(max(row) - min(row) for row in rows)
         if not largest:
             raise ArgumentError("expected losses that depend on the prediction; all predictions have equal losses.")
-        object.__setattr__(self, "entries", tuple(tuple(entry / largest for entry in row) for row in shifted))
+        share = cache(lambda above: Fraction(above, largest))
+        entries = tuple(
+            tuple(share(entry - low) for entry in row) for row, low in zip(rows, map(min, rows), strict=True)
+        )
+        object.__setattr__(self, "entries", entries)
 
     def __hash__(self) -> int:
         return hash((self.loss, len(self.entries)))  # hashing a thousand fractions takes longer than a draw
@@ -63,8 +68,9 @@ class LossTable:
     @classmethod
     def of_distances(cls, values: Sequence[float], of: Callable[[Fraction], Fraction], loss: Fact) -> Self:
         """Return the losses of numbers or positions: a function of the value minus the prediction."""
-        exact, of = [Fraction(value) for value in values], cache(of)  # evenly spaced levels have few distances
-        return cls(loss, tuple(tuple(of(y - prediction) for prediction in exact) for y in exact))
+        places, unit = _integers([Fraction(value) for value in values])
+        distance = cache(lambda steps: of(Fraction(steps, unit)))  # evenly spaced levels have few distances
+        return cls(loss, tuple(tuple(distance(y - prediction) for prediction in places) for y in places))
 
 
 Objective = ObjectiveName | LossTable
@@ -135,7 +141,8 @@ class Loss:
         labels = tuple(tuple(float(k == label) for k in classes) for label in classes)
         if isinstance(objective, LossTable):
             steps *= FINER
-            return cls(labels, tuple(tuple(round(steps * entry) for entry in row) for row in objective.entries), steps)
+            rounded = cache(lambda entry: round(steps * entry))
+            return cls(labels, tuple(tuple(map(rounded, row)) for row in objective.entries), steps)
         if objective == "errors":
             return cls(labels, tuple(tuple(int(y != label) for label in classes) for y in classes), 1)
         losses = _losses_by_mixture(_SHARE_OF_ERRORS[objective], n_classes, steps)
@@ -205,6 +212,12 @@ class Loss:
     def best(self, counts: Floats) -> int:
         """Return the value with the smallest loss of class counts, shape ``(n_classes,)``; ties go to the first."""
         return int(self.totals(counts).argmin())
+
+
+def _integers(fractions: Sequence[Fraction]) -> tuple[list[int], int]:
+    """Return fractions as integers over their common denominator, and this denominator."""
+    common = lcm(*(fraction.denominator for fraction in fractions))
+    return [fraction.numerator * (common // fraction.denominator) for fraction in fractions], common
 
 
 def errors(counts: Array) -> Array:
