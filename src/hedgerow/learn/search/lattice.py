@@ -29,12 +29,12 @@ from hedgerow.tally import Tally
 
 Choose = Callable[[Floats], int]
 _BLOCK_BYTES = 2**24  # of the largest matrix of a block of states: fits in the cache
-_EXACT_IN_FLOAT32 = 2**24  # integers, and sums of integers, below this are exact in single precision
+EXACT_IN_FLOAT32 = 2**24  # integers, and sums of integers, below this are exact in single precision
 
 
 def counting_type(counts: Array) -> type[np.floating]:
     """Return single precision if all sums of these counts, which may be negative, are exact in it, else double."""
-    return np.float32 if np.abs(counts).sum() < _EXACT_IN_FLOAT32 else np.float64
+    return np.float32 if np.abs(counts).sum() < EXACT_IN_FLOAT32 else np.float64
 
 
 class PatternMatrix:
