@@ -31,7 +31,6 @@ from hedgerow.learn.objectives import (
     RowLoss,
 )
 from hedgerow.learn.parameters import documented
-from hedgerow.learn.search.branch_and_bound import MOST_BYTES
 from hedgerow.learn.search.certified import find_optimum, rows_needed
 from hedgerow.learn.search.lattice import InnerNode, value_of
 from hedgerow.learn.search.losses import Loss
@@ -51,10 +50,6 @@ from hedgerow.text.progress import progress_bar
 
 _STEPS = 2**20  # per row, at most: the resolution of penalties, so that sums of objectives are exact
 _SMALLER = "use a smaller max_depth or max_rules, fewer cut points, or a larger min_support or regularization"
-_LIMITS = {
-    "time": ("time limit (time_limit={:g} seconds)", f"Raise time_limit, or {_SMALLER}."),
-    "memory": (f"memory limit ({MOST_BYTES / 2**30:g} GiB for one level)", f"To stay below it, {_SMALLER}."),
-}
 _EXACT = 2**50  # sums of a loss and a few penalties, in steps, are exact in float64 below this
 
 
@@ -134,13 +129,13 @@ class CertifiedEstimator(TallyEstimator):
     def _publish(self, model: Any, /, **facts: Any) -> None:
         super()._publish(model, **facts)
         if self.stopped_by_ is not None:
-            limit, advice = _LIMITS[self.stopped_by_]
             problem = (
-                f"The search reached its {limit.format(self.time_limit)} before optimality was proven. The model's "
+                f"The search reached its time limit (time_limit={self.time_limit:g} seconds) before optimality was "
+                f"proven. The model's "
                 f"objective is {self.objective_:.6g}, and the proven lower bound is {self.lower_bound_:.6g} "
                 f"(gap {self.objective_ - self.lower_bound_:.2g})."
             )
-            warn(f"{problem} {advice}", SearchLimitWarning)
+            warn(f"{problem} Raise time_limit, or {_SMALLER}.", SearchLimitWarning)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

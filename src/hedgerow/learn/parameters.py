@@ -123,8 +123,7 @@ regularization : float, default=0
     mean loss plus these penalties.
 time_limit : float, optional
     The approximate time limit in seconds. If it is reached, `fit` returns the best model found so far with its proven
-    optimality gap and issues a `SearchLimitWarning`. The search stops in the same way if one level of the search needs
-    more than 2 GiB of memory.
+    optimality gap and issues a `SearchLimitWarning`.
 """,
     "points": """
 points : int, default=20

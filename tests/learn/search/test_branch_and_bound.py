@@ -1,76 +1,103 @@
-from itertools import pairwise
+"""Values of states by branch and bound against all models of their rows, row by row."""
+
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hedgerow import Tally
 from hedgerow.learn.search import branch_and_bound, lattice
-from hedgerow.learn.search.branch_and_bound import Edges, PrunedLevel, _distinct, expand
-from hedgerow.learn.search.lattice import PatternMatrix, Search
-from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
+from hedgerow.learn.search.branch_and_bound import BranchAndBound, Cache, Division, States, _distinct, prune
+from hedgerow.learn.search.lattice import PatternMatrix
+from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.optimum import SearchSettings
-from hedgerow.learn.search.semirings import least_loss
-from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Label, Schema
 from tests.learn.best_models import Problem, problems
+from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
-BLOCKS = pytest.mark.parametrize("block_bytes", [2**24, 1], ids=["one block", "a state a block"])
+SIZES = pytest.mark.parametrize("examples", [30, pytest.param(3000, marks=pytest.mark.slow)])
 
 
-def value_of(problem, rows, settings, expansion, objective="errors"):
-    search = Search(rows, expansion.levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
-    values = search.sweep()
-    return values[0][0] if values else problem.cost(range(len(problem.rows)), objective)
+def begun(problem, settings, objective="errors", **more):
+    """Return the search of a problem, and the state of all its rows."""
+    loss = Loss.of(objective_of(objective, len(problem.schema.classes)), len(problem.schema.classes), FINE_STEPS)
+    search = BranchAndBound(PatternMatrix(problem.tally, problem.space, loss), settings, **more)
+    return search, States.root(search.rows)
 
 
-@BLOCKS
-@pytest.mark.parametrize("examples", [8, pytest.param(3000, marks=pytest.mark.slow)])
-def test_the_states_that_are_kept_hold_an_optimal_model(block_bytes, examples):
+def sides_of(problem):
+    """Return the rows on each side."""
+    everything = frozenset(range(len(problem.rows)))
+    caught = problem.facts if CAUGHT in problem.space.branches else []
+    return [*caught, *(everything - fact for fact in problem.facts)]
+
+
+def states_of(search, root, problem, seed):
+    """Return some states after up to two choices, and their rows."""
+    rng, sides, everything = np.random.default_rng(seed), sides_of(problem), frozenset(range(len(problem.rows)))
+    masks, held = [root.masks], [everything]
+    for _ in range(20 if sides else 0):
+        taken = rng.integers(len(sides), size=rng.integers(1, 3))
+        rows = everything.intersection(*(sides[side] for side in taken))
+        if rows and rows not in held:
+            masks.append(np.bitwise_and.reduce([root.masks, *(search.sides[[side]] for side in taken)]))
+            held.append(rows)
+    n, sizes = len(held), np.array([float(len(rows)) for rows in held])
+    return States(np.vstack(masks), np.zeros(n), sizes, np.zeros(n, dtype=np.intp)), held
+
+
+@pytest.mark.parametrize("block_bytes", [2**24, 1], ids=["one block", "a state a block"])
+@SIZES
+def test_values_within_their_budget_are_exact_and_others_are_bounds(block_bytes, examples):
     @settings(max_examples=examples)
-    @given(problems(), st.integers(0, 4), st.integers(0, 4), PENALTIES, st.sampled_from(OBJECTIVES))
-    def holds_one(problem, depth, min_rows, penalty, objective):
-        loss, settings = (
-            Loss.of(objective, len(problem.schema.classes), FINE_STEPS),
-            SearchSettings(depth, min_rows, penalty),
-        )
+    @given(
+        problems("tree"),
+        st.builds(SearchSettings, st.integers(1, 4), st.integers(0, 4), PENALTIES),
+        st.sampled_from(ALL_OBJECTIVES),
+        st.integers(0, 2**32 - 1),
+        st.integers(100, 50_000),
+    )
+    def are_exact(problem, settings, objective, seed, most):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
-            rows = PatternMatrix(problem.tally, problem.space, loss)
-            expansion = expand(rows, settings)
-            assert expansion.stopped_by is None
-            best = problem.least(depth, min_rows, penalty, objective)
-            assert value_of(problem, rows, settings, expansion, objective) == best
+            patch.setattr(branch_and_bound, "MOST_BYTES", most)
+            search, root = begun(problem, settings, objective)
+            states, held = states_of(search, root, problem, seed)
+            rng = np.random.default_rng(seed)
+            parts = [replace(problem, rows=tuple(problem.rows[i] for i in sorted(rows))) for rows in held]
+            for depth in rng.integers(1, settings.depth + 1, size=3):  # the later ones find values of earlier ones
+                limits = (depth, max(settings.min_rows, 1), settings.penalty, objective)
+                exact = np.array([float(part.least(*limits)) for part in parts])
+                budgets = exact + rng.choice([-2, -1, -0.5, 0, 0, 1, np.inf], size=len(exact))
+                values, is_within = search.values(states, int(depth), budgets), exact <= budgets
+                assert (values <= exact).all()
+                assert (values[is_within] == exact[is_within]).all()
+                assert (values[~is_within] > budgets[~is_within]).all()
 
-    holds_one()
+    are_exact()
 
 
-@BLOCKS
-@given(problem=problems(), depth=st.integers(2, 4), min_rows=st.integers(0, 3), penalty=PENALTIES)
-def test_every_followed_branch_leads_to_the_state_of_its_rows(block_bytes, problem, depth, min_rows, penalty):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
-        rows = PatternMatrix(problem.tally, problem.space)
-        levels = expand(rows, SearchSettings(depth, min_rows, penalty)).levels
-    for level, following in pairwise(levels):
-        reached = set()
-        for branch, edges in level.edges.items():
-            assert (np.diff(edges.state) >= 0).all()
-            for state, option, child in zip(edges.state, edges.option, edges.child, strict=True):
-                part = rows.caught(option) if branch == CAUGHT else ~rows.caught(option)
-                assert (rows.on(following.states[[child]]) == rows.on(level.states[[state]]) & part).all()
-                reached.add(child)
-        held = [mask.tobytes() for mask in rows.on(following.states)]
-        assert len(held) == len(set(held))
-        assert reached == set(range(len(held)))
+@given(problems("list"), st.integers(1, 4), st.integers(0, 3), PENALTIES)
+def test_the_budget_of_all_lists_falls_to_a_list_that_there_is(problem, depth, min_rows, penalty):
+    search, root = begun(problem, SearchSettings(depth, min_rows, penalty))
+    first = float(problem.cost(range(len(problem.rows))))
+    Division(search, root, depth, np.array([first]))
+    exact = problem.least(depth, max(min_rows, 1), penalty)
+    assert exact <= first - search.gain <= problem.least(1, max(min_rows, 1), penalty)
+
+
+TWO = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
 
 
 def table(schema, *rows):
     return tuple(dict(zip([*schema, "y"], row, strict=True)) for row in rows)
 
 
-TWO = Schema({"a": Boolean(), "b": Boolean()}, Label("y", (0, 1)))
 XOR = table(TWO, *[(a, b, int(a != b)) for a in (False, True) for b in (False, True)] * 3)
 
 
@@ -78,124 +105,110 @@ def spaces(schema=TWO):
     return [Space.of_lists(Candidates.of(schema, 1)), Space.of_trees(schema)]
 
 
+def n_followed(problem, depth, min_rows, penalty, budget=np.inf):
+    """Return the number of states that are searched below the root."""
+    search, root = begun(problem, SearchSettings(depth, min_rows, penalty))
+    Division(search, root, depth, np.array([min(budget, float(len(problem.rows)))]))
+    return search.n_states
+
+
 @pytest.mark.parametrize("space", spaces(), ids=["lists", "trees"])
 def test_indistinguishable_rows_are_not_searched_for_fewer_errors(space):
     """Equivalent points: both patterns hold four rows of one class and two of the other, and none gets fewer wrong."""
     mixed = table(TWO, *[(a, False, y) for a in (False, True) for y in (0, 0, 0, 0, 1, 1)])
-    problem = Problem(TWO, mixed, space)
-    levels = expand(PatternMatrix(problem.tally, space), SearchSettings(3, 0, 0.0)).levels
-    assert len(levels) == 1
-    assert problem.least(3) == 4
+    assert n_followed(Problem(TWO, mixed, space), 3, 0, 0.0) == 0
 
 
-@pytest.mark.parametrize(("min_rows", "lists", "trees"), [(0, 2, 2), (3, 2, 2), (4, 2, 1), (6, 2, 1), (7, 1, 1)])
-def test_a_branch_is_followed_if_it_has_enough_rows_for_another_option(min_rows, lists, trees):
+@pytest.mark.parametrize(("min_rows", "followed"), [(3, [True, True]), (4, [True, False]), (7, [False, False])])
+def test_a_branch_is_followed_if_it_has_enough_rows_for_another_option(min_rows, followed):
     """Exclusive or, three rows a pattern: each side of an option has six. In a tree both parts of them count."""
-    for space, n_levels in zip(spaces(), (lists, trees), strict=True):
-        rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
-        assert len(expand(rows, SearchSettings(2, min_rows, 0.0)).levels) == n_levels
+    assert [n_followed(Problem(TWO, XOR, space), 2, min_rows, 0.0) > 0 for space in spaces()] == followed
 
 
 @pytest.mark.parametrize("space", spaces(), ids=["lists", "trees"])
-@pytest.mark.parametrize(("penalty", "n_levels"), [(2.75, 2), (3.0, 1)])
-def test_a_further_option_must_save_more_errors_than_it_costs(space, penalty, n_levels):
+@pytest.mark.parametrize(("penalty", "is_followed"), [(2.75, True), (3.0, False)])
+def test_a_further_option_must_save_more_errors_than_it_costs(space, penalty, is_followed):
     """The rows with a are of one class; of the others three are of either class, and b tells them apart."""
     rows = table(TWO, *[(False, b, int(b)) for b in (False, True)] * 3, *[(True, b, 1) for b in (False, True)] * 5)
-    counted = PatternMatrix(Problem(TWO, rows, space).tally, space)
-    assert len(expand(counted, SearchSettings(2, 0, penalty)).levels) == n_levels
+    assert (n_followed(Problem(TWO, rows, space), 2, 0, penalty) > 0) == is_followed
 
 
-FOUR = {name: Boolean() for name in "abcd"}
+@pytest.mark.parametrize("space", spaces(), ids=["lists", "trees"])
+def test_nothing_is_searched_for_less_than_the_budget(space):
+    problem = Problem(TWO, XOR, space)
+    assert n_followed(problem, 3, 0, 0.0) > 0
+    assert n_followed(problem, 3, 0, 0.0, budget=-0.5) == 0
 
 
-@pytest.mark.parametrize("kind", [Space.of_trees, lambda schema: Space.of_lists(Candidates.of(schema, 1))])
-def test_errors_that_no_model_avoids_count_for_the_branch_they_are_in(kind):
-    """With a, exclusive or of b and c; without, seven rows of either class alike, more than can be saved elsewhere."""
-    schema = Schema({name: FOUR[name] for name in "abc"}, Label("y", (0, 1)))
-    xor = [(True, b, c, int(b != c)) for b in (False, True) for c in (False, True)] * 3
-    problem = Problem(schema, table(schema, *xor, *[(False, True, True, y) for y in (0, 1)] * 7), kind(schema))
-    rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(3, 0, 0.0)
-    assert value_of(problem, rows, settings, expand(rows, settings)) == problem.least(3)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_a_state_counts_for_the_cheapest_way_to_it(seed):
-    """Rules a and b leave the same rows in either order; a has to come first, and only then do c and d pay.
-
-    Which of the two ways is seen first depends on the order of the rows, hence several.
-    """
-    schema = Schema(FOUR, Label("y", (0, 1, 2)))
-    first = [{"a": True, "b": i < 4, "c": True, "d": True, "y": 0} for i in range(15)]
-    second = [{"a": False, "b": True, "c": True, "d": True, "y": 2} for _ in range(9)]
-    rest = [{"a": False, "b": False, "c": c, "d": d, "y": int(c != d)} for c in (0, 1) for d in (0, 1)] * 3
-    rest = [{**row, "c": bool(row["c"]), "d": bool(row["d"])} for row in rest]
-    space = Space.of_lists(Candidates.of(schema, 1, negations=False))
-    order = np.random.default_rng(seed).permutation(36)
-    problem = Problem(schema, tuple([*first, *second, *rest][i] for i in order), space)
-    rows, settings = PatternMatrix(problem.tally, space), SearchSettings(4, 0, 0.0)
-    assert value_of(problem, rows, settings, expand(rows, settings)) == problem.least(4) == 3
-
-
-@given(problems("list"), st.integers(1, 4), st.integers(0, 3), PENALTIES)
-def test_the_best_list_met_on_the_way_is_one_that_there_is(problem, depth, min_rows, penalty):
-    rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(depth, min_rows, penalty)
-    expansion = expand(rows, settings)
-    assert expansion.best >= problem.least(depth, min_rows, penalty)
-    if depth > 1:
-        assert expansion.best <= problem.least(1, min_rows, penalty)
-
-
-def test_a_list_that_is_known_to_be_perfect_ends_the_search_of_lists():
-    space = Space.of_lists(Candidates.of(TWO, 1))
-    rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
-    assert len(expand(rows, SearchSettings(3, 0, 0.0)).levels) > 1
-    assert len(expand(rows, SearchSettings(3, 0, 0.0), best=0).levels) == 1
+def test_the_smaller_branch_is_searched_for_what_the_larger_one_leaves():
+    """No test helps with a, of 12 rows, 6 of either class; without it, in 6 rows exclusive or costs 3 errors, or 0."""
+    schema = Schema({name: Boolean() for name in "abc"}, Label("y", (0, 1)))
+    mixed = [(True, b, c, y) for b, c in ((False, False), (True, True)) for y in (0, 1)] * 3
+    xor = [(False, b, c, int(b != c)) for b in (False, True) for c in (False, True)] * 2
+    problem = Problem(schema, table(schema, *mixed, *xor), Space.of_trees(schema))
+    search, root = begun(problem, SearchSettings(3, 0, 0.0))
+    assert Division(search, root, 3, np.array([6.0])).values == [6]
+    search, root = begun(problem, SearchSettings(3, 0, 0.0))
+    assert Division(search, root, 3, np.array([5.0])).values > 5
+    assert search.n_states == 0  # rows that are alike cost 6 errors already
 
 
 @given(problems(), st.integers(1, 3))
-def test_a_narrow_search_follows_few_options_and_is_marked_incomplete(problem, width):
-    rows = PatternMatrix(problem.tally, problem.space)
-    expansion = expand(rows, SearchSettings(4, 0, 0.0), width=width)
-    assert expansion.stopped_by == "width"
-    for level in expansion.levels:
-        for edges in level.edges.values():
-            assert (np.bincount(edges.state) <= width).all()
+def test_a_narrow_search_takes_few_options_of_each_state(problem, width):
+    search, root = begun(problem, SearchSettings(4, 0, 0.0), width=width)
+    division = Division(search, root, 4, np.array([float(len(problem.rows))]))
+    assert (np.isfinite(division.cost).sum(axis=1) <= width).all()
+    assert division.values >= problem.least(4)
 
 
-@settings(max_examples=2 * settings.default.max_examples)
-@given(problems(), st.integers(1, 4))
-def test_progress_tells_of_every_state_of_every_level_that_is_expanded(problem, depth):
-    told = []
+@pytest.mark.parametrize("objective", ["errors", "brier"])
+@given(problem=problems(), depth=st.integers(2, 4))
+def test_progress_tells_of_every_state_of_a_level(objective, problem, depth):
+    told, seen = [], []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "_BLOCK_BYTES", 1)
-        expansion = expand(
-            PatternMatrix(problem.tally, problem.space),
-            SearchSettings(depth, 0, 0.0),
-            progress=lambda *now: told.append(now),
+        settings = SearchSettings(depth, 0, 0.0)
+        search, root = begun(problem, settings, objective, progress=lambda *now: told.append(now))
+        values = search._values
+        search._values = lambda states, depth, budgets: (
+            seen.append((depth, len(states))) or values(states, depth, budgets)
         )
-    sizes = [len(level.states) for level in expansion.levels][: depth - 1]
-    assert told == [(i, done, size) for i, size in enumerate(sizes, 1) for done in range(1, size + 1)]
+        Division(search, root, depth, np.array([float(len(problem.rows))]))
+    assert all(1 <= level < depth and 0 < done <= n for level, done, n in told)
+    assert sum(done == n for _, done, n in told) == 1 + sum(below > 1 for below, _ in seen)
 
 
-@pytest.mark.parametrize("space", spaces(), ids=["lists", "trees"])
-def test_a_search_that_has_too_many_branches_to_hold_stops_and_says_so(space, monkeypatch):
-    rows = PatternMatrix(Problem(TWO, XOR, space).tally, space)
-    assert expand(rows, SearchSettings(2, 0, 0.0)).stopped_by is None
-    monkeypatch.setattr(branch_and_bound, "MOST_BYTES", 1)
-    stopped = expand(rows, SearchSettings(2, 0, 0.0))
-    assert stopped.stopped_by == "memory"
-    assert len(stopped.levels) == 1
+@pytest.mark.parametrize("objective", ["errors", "brier"])
+def test_memory_stays_within_its_bound_and_the_best_tree_is_found(monkeypatch, objective):
+    """Of the bound of 2 MiB at most twice as much is used, with the blocks of states that are counted together."""
+    rng = np.random.default_rng(0)
+    X = rng.random((2_000, 24)) < 0.4
+    y = (X[:, 0] & X[:, 1]) ^ X[:, 2] ^ (rng.random(2_000) < 0.1)
+    schema = Schema({f"x{i}": Boolean() for i in range(24)}, Label("y", (0, 1)))
+    tally, terms = Tally.count(X, y.astype(int), schema), SearchSettings(4, 20, 0.0, objective)
+    rows = PatternMatrix(tally, Space.of_trees(schema), Loss.of(objective, 2, FINE_STEPS))
+    monkeypatch.setattr(lattice, "_BLOCK_BYTES", 2**18)
+    found, peaks = [], []
+    for most in (2**31, 2**21):
+        monkeypatch.setattr(branch_and_bound, "MOST_BYTES", most)
+        tracemalloc.start()
+        found.append(prune(rows, terms, None, lambda *_: None))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert found[0].objective == found[1].objective == found[1].lower_bound
+    assert peaks[1] < 2**22 < peaks[0]
 
 
-def test_children_are_those_of_the_states_that_are_asked_for():
-    space = spaces()[1]
-    edges = Edges(np.array([0, 2, 2, 5]), np.array([1, 0, 1, 0]), np.array([7, 8, 9, 3]))
-    level = PrunedLevel(space, np.zeros((6, 1), dtype=np.int32), {CAUGHT: edges})
-    assert level.children(np.arange(6), CAUGHT).tolist() == [[-1, 7], [-1, -1], [8, 9], [-1, -1], [-1, -1], [3, -1]]
-    assert level.children(np.array([1, 2, 3]), CAUGHT).tolist() == [[-1, -1], [8, 9], [-1, -1]]
-    assert level.children(np.array([2, 5]), CAUGHT).tolist() == [[8, 9], [3, -1]]
-    assert level.children(np.array([], dtype=np.intp), CAUGHT).shape == (0, 2)
-    assert level.children(np.arange(6), LEFT) is None
+def test_a_cache_forgets_the_oldest_states_first():
+    cache, masks = Cache(4), np.arange(6, dtype=np.uint8)[:, None]
+    states = States(masks, np.ones(6), np.ones(6), np.zeros(6, dtype=np.intp))
+    for i in range(6):
+        values, is_known, keys = cache.find(states[[i]])
+        assert (values.tolist(), is_known.tolist()) == ([1.0], [False])
+        cache.add(keys, np.array([7.0 + i]), np.array([10.5]))
+    values, is_known, _ = cache.find(states)
+    assert values.tolist() == [1, 1, 1, 10, 11, 12]
+    assert is_known.tolist() == [False, False, False, True, False, False]
 
 
 def group_by_bytes(masks):  # reference: a dictionary of the rows themselves
@@ -252,10 +265,11 @@ def test_masks_made_to_have_the_same_hash_are_kept_apart():
     assert (masks[first][group] == masks).all()
 
 
-@given(problems(), st.integers(0, 3), st.integers(0, 3), PENALTIES)
+@given(problems(), st.integers(1, 3), st.integers(0, 3), PENALTIES)
 def test_states_that_were_not_recognised_as_one_do_no_harm(problem, depth, min_rows, penalty):
     """What a collision of hashes does at worst: every branch leads to a state of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(branch_and_bound, "_distinct", lambda masks: (np.arange(len(masks)), np.arange(len(masks))))
-        rows, settings = PatternMatrix(problem.tally, problem.space), SearchSettings(depth, min_rows, penalty)
-        assert value_of(problem, rows, settings, expand(rows, settings)) == problem.least(depth, min_rows, penalty)
+        search, root = begun(problem, SearchSettings(depth, min_rows, penalty))
+        first = np.array([float(len(problem.rows))])
+        assert Division(search, root, depth, first).values == problem.least(depth, min_rows, penalty)

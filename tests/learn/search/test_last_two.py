@@ -25,20 +25,22 @@ def test_values_are_those_of_the_best_trees_of_depth_two(numbers, examples):
     @settings(max_examples=examples)
     @given(problems("tree"), st.integers(0, 5), PENALTIES, st.integers(0, 2))
     def are_best(problem, min_rows, penalty, taken):
-        rows, told = PatternMatrix(problem.tally, problem.space), []
+        rows, done = PatternMatrix(problem.tally, problem.space), []
         levels = exhaustive_levels(problem.space, taken + 1)
         states = levels[min(taken, len(levels) - 1)].states
         states = states[np.random.default_rng(0).permutation(len(states))[:20]]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(last_two, "_BLOCK_NUMBERS", numbers)
-            result = LastTwo.of(rows, 2, penalty, min_rows).values(states, told.append)
+            two, live, result = LastTwo.of(rows, 2, penalty, min_rows), rows.on(states), np.empty(len(states))
+            for block in two.blocks(rows.totals(live).sum(axis=0), states.min(axis=1, initial=0)):
+                result[block] = two.values(live[block])
+                done.extend(block.tolist())
         sides = [*problem.facts, *(set(range(len(problem.rows))) - fact for fact in problem.facts)]
         for state, value in zip(states, result, strict=True):
             held = set(range(len(problem.rows))).intersection(*(sides[side] for side in state))
             part = replace(problem, rows=tuple(problem.rows[i] for i in sorted(held)))
             assert value == part.least(2, max(min_rows, 1), penalty)
-        assert told[-1] == len(states)
-        assert told == sorted(told)
+        assert sorted(done) == list(range(len(states)))
 
     are_best()
 
@@ -55,9 +57,9 @@ def test_counts_are_exact_whatever_their_size(times, share):
     y[8] ^= 1
     bins, counts = Tally.count(X, y, SCHEMA).bins_and_counts()
     rows = PatternMatrix(Tally(SCHEMA, bins, counts.astype(np.int64) * times), Space.of_trees(SCHEMA))
-    value = LastTwo.of(rows, 2, 0.0, share * 16 * times).values(np.zeros((1, 0), dtype=np.int32), lambda _: None)
+    value = LastTwo.of(rows, 2, 0.0, share * 16 * times).values(np.ones((1, len(rows)), dtype=bool))
     assert value == [times]
-    missing = LastTwo.of(rows, 2, 0.0, 5 * times).values(np.zeros((1, 0), dtype=np.int32), lambda _: None)
+    missing = LastTwo.of(rows, 2, 0.0, 5 * times).values(np.ones((1, len(rows)), dtype=bool))
     assert missing == [7 * times]
 
 

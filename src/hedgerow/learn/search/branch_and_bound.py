@@ -1,13 +1,19 @@
 """Branch and bound: the best rule list or tree of a table without the values of all states.
 
-States are searched level by level. In trees with errors as the loss, the values of the last two choices are computed
-together. States with the same rows are merged. An option is followed only if these bounds allow it to be part of a
-better model:
+A state is a set of rows with a number of choices left. `BranchAndBound.values` divides many states at once: it collects
+the branches of their options, merges those with the same rows, and values them with one choice less. In trees with
+errors as the loss, the values of the last two choices are computed together. If the branches of the states need more
+memory than their share of `MOST_BYTES`, they are divided part by part, so the memory is bounded at any size.
+
+A state has a budget: its value is of use only up to this number. An option is followed only if these bounds allow it to
+be part of a better model within the budget:
 
 - support: the option catches (in a tree also leaves) enough rows, and a followed branch has enough rows to be divided;
 - equivalent points: rows with the same pattern are in the same leaf of any model, so their loss is at least the loss of
   their best value (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
-- best so far: the best complete list for lists, and the best leaf or single split of the same rows for trees.
+- best so far: the best known list for lists, and the best known tree of the same rows for trees;
+- siblings: the budget of a branch is what the budget of its state leaves over a lower bound of the other branch. The
+  larger branches are valued first, because they leave the least to the smaller ones.
 
 The bounds hold for any loss that is a sum over rows of terms that depend on the class and on the value of the leaf, of
 any sign. This search must not be used under differential privacy, because the visited states depend on the labels.
@@ -16,194 +22,272 @@ any sign. This search must not be used under differential privacy, because the v
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
+from itertools import islice
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.boundary.arrays import Floats, Index, Mask, Whole
+from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.learn.search.last_two import LastTwo
-from hedgerow.learn.search.lattice import LeafNode, Node, PatternMatrix, Search, enough
-from hedgerow.learn.search.optimum import Limit, Optimum, Progress, SearchSettings
-from hedgerow.learn.search.semirings import least_loss
-from hedgerow.learn.search.space import CAUGHT, LEFT, Space
+from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node, PatternMatrix, enough
+from hedgerow.learn.search.optimum import Optimum, Progress, SearchSettings
+from hedgerow.learn.search.space import CAUGHT, LEFT
 
-MOST_BYTES = 2**31  # memory for the followed branches of one level; above it, the search stops and reports its gap
+MOST_BYTES = 2**31  # memory for the branches of states, at all levels together
 _QUICK_STATES = 20_000  # target for the number of states in the last level of the quick search
-_GOING_DOWN = 0.4  # share of the time limit for going down; going back up through the states takes about as long
 _QUICK = 0.1  # largest share of the time limit for the quick search
+_STOP = -1  # instead of an option: the state is a leaf
 
 
 @dataclass(frozen=True, eq=False)
-class Edges:
-    """Followed branches of one kind, each from a state by an option to a state of the next level."""
+class States:
+    """Distinct sets of rows, with what is known about each."""
 
-    state: Index  # in increasing order
-    option: Index
-    child: Index
+    masks: NDArray[np.uint8]  # the patterns of its rows, packed, shape ``(n, n_bytes)``
+    floors: Floats  # a lower bound on its value
+    sizes: Floats  # its number of rows
+    rarest: Index  # the side with the fewest rows of the whole table on a way to it
 
+    def __len__(self) -> int:
+        return len(self.masks)
 
-@dataclass(eq=False)
-class PrunedLevel:
-    """The distinct states of one depth that may be part of an optimal model."""
-
-    space: Space  # the options
-    states: Whole  # one set of sides that leads to each state
-    edges: dict[int, Edges] = field(default_factory=dict[int, Edges])  # followed branches, by kind
-
-    def children(self, chosen: Index, branch: int) -> Index | None:
-        """Return the next level's state for the branch of each option, or -1 if the branch is not followed."""
-        if branch not in self.edges:
-            return None
-        edges = self.edges[branch]
-        start, stop = np.searchsorted(edges.state, [chosen[0], chosen[-1] + 1]) if len(chosen) else (0, 0)
-        place = np.searchsorted(chosen, edges.state[start:stop])
-        here = chosen[place] == edges.state[start:stop]
-        children = np.full((len(chosen), self.space.n_options), -1, dtype=np.intp)
-        children[place[here], edges.option[start:stop][here]] = edges.child[start:stop][here]
-        return children
-
-
-@dataclass(frozen=True, eq=False)
-class Expansion:
-    """Levels of a search, and the limit that stopped it, if any."""
-
-    levels: list[PrunedLevel]  # the levels, starting with the root
-    best: float  # the smallest objective of any visited list; not used for trees
-    stopped_by: Limit | None = None  # if a limit was reached, the last level is the frontier
-
-
-@dataclass(frozen=True, eq=False)
-class _BranchLosses:
-    """Losses and lower bounds for a block of states and for both branches of each option."""
-
-    stop: Floats
-    allowed: Mask
-    losses: tuple[Floats, Floats]
-    floors: tuple[Floats, Floats]
-    sizes: tuple[Floats, Floats]
-    impurity: Floats
+    def __getitem__(self, chosen: slice | Index | Mask) -> Self:
+        return type(self)(self.masks[chosen], self.floors[chosen], self.sizes[chosen], self.rarest[chosen])
 
     @classmethod
-    def of(cls, rows: PatternMatrix, states: Whole, live: Mask, min_rows: float) -> _BranchLosses:
-        caught, total = rows.counts(live)
-        left = total[:, :, None] - caught
-        floor, whole = rows.floors(live)
-        least = rows.loss.least
-        allowed = rows.space.open(states) & enough(max(min_rows, 1), caught, left, rows.space)
-        return cls(
-            stop=least(total),
-            allowed=allowed,
-            losses=(least(caught), least(left)),
-            floors=(floor, whole[:, None] - floor),
-            sizes=(caught.sum(axis=0), left.sum(axis=0)),
-            impurity=_impurity(caught) + _impurity(left),
-        )
+    def root(cls, rows: PatternMatrix) -> Self:
+        """Return the state of all rows."""
+        live = np.ones((1, len(rows)), dtype=bool)
+        sizes = rows.totals(live).sum(axis=0)
+        return cls(np.packbits(live, axis=1), np.zeros(1), sizes, np.zeros(1, dtype=np.intp))
 
 
-def expand(
-    rows: PatternMatrix,
-    settings: SearchSettings,
-    *,
-    best: float = np.inf,
-    width: int | None = None,
-    deadline: float = np.inf,
-    progress: Progress = lambda *_: None,
-    root: Whole | None = None,
-) -> Expansion:
-    space = rows.space
-    levels = [PrunedLevel(space, np.zeros((1, 0), dtype=np.int32) if root is None else root)]
-    reached = np.zeros(1)
-    while len(levels) < settings.depth:
-        step = _LevelExpansion(rows, settings, levels[-1], reached, best, width)
-        for done in step.blocks():
-            progress(len(levels), done, len(levels[-1].states))
-            if time.monotonic() > deadline:
-                return Expansion(levels, step.best, "time")
-            if step.n_bytes > MOST_BYTES:
-                return Expansion(levels, step.best, "memory")
-        best = step.best
-        following, reached = step.finish()
-        if not len(following.states):
-            break
-        levels.append(following)
-    return Expansion(levels[: settings.depth], best, None if width is None else "width")
-
-
-class _LevelExpansion:
-    """The expansion of one level into the next."""
+class BranchAndBound:
+    """Search of the states of a table. Exact, private."""
 
     def __init__(
         self,
         rows: PatternMatrix,
         settings: SearchSettings,
-        level: PrunedLevel,
-        reached: Floats,
-        best: float,
-        width: int | None,
+        *,
+        width: int | None = None,
+        deadline: float = np.inf,
+        progress: Progress = lambda *_: None,
     ) -> None:
-        self.rows, self.settings, self.level = rows, settings, level
-        self.reached, self.best, self.width = reached, best, width
-        self.n_bytes = 0
-        caught = np.packbits(rows.catches.T, axis=1)
-        self._parts = {CAUGHT: caught, LEFT: ~caught}
-        self._branches: list[tuple[int, Index, Index, NDArray[np.uint8], Floats]] = []
+        self.rows, self.settings, self.width = rows, settings, width
+        self.deadline, self.progress = deadline, progress
+        self.two = LastTwo.of(rows, settings.depth, settings.penalty, settings.min_rows)
+        self.is_late, self.n_states = False, 0
+        self.gain = 0.0  # of lists: how far the best known objective fell since the budget of the root was set
+        caught, branches = np.packbits(rows.catches.T, axis=1), rows.space.branches
+        self.parts = {CAUGHT: caught, LEFT: ~caught}
+        self.sides = np.vstack([self.parts[branch] for branch in branches])
+        self.place = {branch: place for place, branch in enumerate(branches)}
+        self._caches = dict[int, Cache]()
+        self._most_cached = MOST_BYTES // 4 // settings.depth // (caught.shape[1] + 250)
+        self.least_divided = len(branches) * max(settings.min_rows, 1)
 
-    def blocks(self) -> Iterator[int]:
-        """Expand the level's states block by block, and yield the number of expanded states."""
-        for block in self.rows.blocks(len(self.level.states)):
-            states = self.level.states[block]
-            live = self.rows.on(states)
-            split = _BranchLosses.of(self.rows, states, live, self.settings.min_rows)
-            packed = np.packbits(live, axis=1)
-            for branch, keep in self._promising(split, block).items():
-                state, option = np.nonzero(keep)
-                masks = packed[state]
-                masks &= self._parts[branch][option]
-                cost = self.reached[block][state] + self.settings.penalty + split.losses[CAUGHT][state, option]
-                self._branches.append((branch, block[state], option, masks, cost))
-                self.n_bytes += masks.nbytes + 32 * len(state)
-            yield int(block[-1]) + 1
+    def values(self, states: States, depth: int, budgets: Floats) -> Floats:
+        """Return lower bounds on the values of states, which are exact unless above the budget or late."""
+        cache = self._caches.setdefault(depth, Cache(self._most_cached))
+        values, is_known, keys = cache.find(states)
+        needed = np.flatnonzero(~is_known & (values <= budgets - self.gain))
+        if self._late() or not len(needed):
+            return values
+        states, budgets = states[needed], budgets[needed]
+        self.n_states += len(states)
+        values[needed] = self._values(states, depth, budgets)
+        if not self.is_late:
+            cache.add([keys[i] for i in needed], values[needed], budgets - self.gain)
+        return values
 
-    def _promising(self, split: _BranchLosses, block: Index) -> dict[int, Mask]:
-        """Return masks of the options whose branches are followed, shape ``(n, n_options)`` for each branch."""
-        settings, space = self.settings, self.rows.space
-        keep = split.allowed
-        if CAUGHT in space.branches:
-            single = np.where(keep, sum(split.losses) + settings.penalty, np.inf).min(axis=1, initial=np.inf)
-            known = np.minimum(split.stop, single)[:, None]
-            keep = keep & (sum(split.floors) + settings.penalty < known)
-            least = 2 * max(settings.min_rows, 1)
-        else:
-            cost = self.reached[block][:, None] + settings.penalty + split.losses[CAUGHT]
-            lists = np.where(keep, cost + split.losses[LEFT], np.inf).min(initial=np.inf)
-            self.best = float(min(self.best, lists, (self.reached[block] + split.stop).min(initial=np.inf)))
-            keep = keep & (cost + split.floors[LEFT] < self.best)
-            least = max(settings.min_rows, 1)
-        if self.width is not None:
-            order = np.argsort(np.where(split.allowed, split.impurity, np.inf), axis=1, kind="stable")
-            narrow = np.zeros(keep.shape, dtype=bool)
-            np.put_along_axis(narrow, order[:, : self.width], values=True, axis=1)
-            keep = keep & narrow
-        saved = {branch: split.losses[branch] - split.floors[branch] > settings.penalty for branch in space.branches}
-        return {branch: keep & is_saved & (split.sizes[branch] >= least) for branch, is_saved in saved.items()}
+    def _values(self, states: States, depth: int, budgets: Floats) -> Floats:
+        if depth == 2 and self.two is not None:
+            return self._last_two(states)
+        values, step = states.floors.copy(), max(1, self.share() // max(len(self.sides), 1))
+        for start in range(0, len(states), step):
+            part = slice(start, start + step)
+            values[part] = Division(self, states[part], depth, budgets[part]).values
+            if self._late():
+                break
+        return values
 
-    def finish(self) -> tuple[PrunedLevel, Floats]:
-        """Return the next level of distinct states, with the cost of the cheapest path to each."""
-        space = self.rows.space
-        branches = np.concatenate([np.full(len(part[1]), part[0]) for part in self._branches])
-        state, option, masks, cost = (np.concatenate([part[i] for part in self._branches]) for i in (1, 2, 3, 4))
+    def _last_two(self, states: States) -> Floats:
+        """Return the values of states with two choices left, or lower bounds if it is late."""
+        assert self.two is not None
+        values, done = states.floors.copy(), 0
+        for block in self.two.blocks(states.sizes, states.rarest):
+            values[block] = self.two.values(self.live(states.masks[block]))
+            done += len(block)
+            self.progress(self.settings.depth - 1, done, len(states))
+            if self._late():
+                break
+        return values
+
+    def live(self, masks: NDArray[np.uint8]) -> Mask:
+        return np.unpackbits(masks, axis=1, count=len(self.rows)).view(bool)
+
+    def share(self) -> int:
+        """Return how many branches of the states of one level fit in its share of the memory."""
+        # A branch is a set of rows, which is copied when states with the same rows are merged, and some numbers.
+        return max(1, MOST_BYTES // self.settings.depth // (6 * self.parts[LEFT].shape[1] + 200))
+
+    def _late(self) -> bool:
+        self.is_late = self.is_late or time.monotonic() > self.deadline
+        return self.is_late
+
+    def model(self, division: Division) -> Node:
+        """Return the best model of the only state of a division, whose value is within its budget."""
+        option, value = int(division.option[0]), float(division.best[0])
+        if option == _STOP:
+            return self._model(division.states, 0, value)
+        parts = list[Node]()
+        for branch in (CAUGHT, LEFT):
+            masks, place = division.states.masks & self.parts[branch][[option]], self.place.get(branch)
+            states = States(masks, np.zeros(1), np.zeros(1), division.states.rarest)
+            below = 0 if place is None else division.depth - 1
+            parts.append(self._model(states, below, 0.0 if place is None else division.bounds[0, place, option]))
+        return InnerNode(option, *parts)
+
+    def _model(self, states: States, depth: int, value: float) -> Node:
+        """Return a model of a state that attains the given value."""
+        total = self.rows.totals(self.live(states.masks))
+        if depth == 0 or self.rows.loss.least(total)[0] <= value:
+            return LeafNode(self.rows.loss.best(total[:, 0]))
+        self.gain, self.deadline = 0.0, np.inf
+        return self.model(Division(self, states, depth, np.array([value])))
+
+
+class Cache:
+    """Values of states by their rows, up to a number of states; the oldest are forgotten first."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._known = most, dict[bytes, tuple[float, float]]()
+
+    def find(self, states: States) -> tuple[Floats, Mask, list[bytes]]:
+        """Return lower bounds on the values, whether they are exact or above the budget, and the keys of the states."""
+        keys = [mask.tobytes() for mask in states.masks]
+        nothing = (-np.inf, -np.inf)
+        found = np.array([self._known.get(key, nothing) for key in keys]).reshape(len(keys), 2)
+        values, limits = found.T
+        return np.maximum(values, states.floors), (values <= limits) & (values > -np.inf), keys
+
+    def add(self, keys: list[bytes], values: Floats, budgets: Floats) -> None:
+        self._known.update(zip(keys, zip(values.tolist(), budgets.tolist(), strict=True), strict=True))
+        if len(self._known) > self._most:
+            for key in list(islice(self._known, len(self._known) - self._most // 2)):
+                del self._known[key]
+
+
+class Division:
+    """The options of some states, with lower bounds on the values of their branches."""
+
+    def __init__(self, search: BranchAndBound, states: States, depth: int, budgets: Floats) -> None:
+        self.search, self.states, self.depth, self.budgets = search, states, depth, budgets
+        space, n = search.rows.space, len(states)
+        shape = n, len(space.branches), space.n_options
+        self.best, self.option = np.empty(n), np.full(n, _STOP, dtype=np.intp)  # the best model that is known
+        self.bounds, self.sizes, self.is_open = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
+        self.cost = np.empty((n, space.n_options))  # of an option itself; infinite if it lacks support
+        for block in search.rows.blocks(n):
+            self._count(block)
+            if depth > 1:
+                search.progress(search.settings.depth - depth + 1, int(block[-1]) + 1, n)
+        self._lower_budgets()
+        if depth > 1:
+            self._divide()
+        self.values = np.minimum(self.best, self._totals().min(axis=1, initial=np.inf))
+
+    def _count(self, block: Index) -> None:
+        """Count the rows of the options, and find the best of leaves and single options."""
+        search, rows, settings = self.search, self.search.rows, self.search.settings
+        live = search.live(self.states.masks[block])
+        caught, total = rows.counts(live)
+        left, (floor, whole) = total[:, :, None] - caught, rows.floors(live)
+        allowed = enough(max(settings.min_rows, 1), caught, left, rows.space)
+        if search.width is not None and (self.depth > 2 or search.two is None):  # `LastTwo` takes all options
+            allowed &= _narrow(np.where(allowed, _impurity(caught) + _impurity(left), np.inf), search.width)
+        cost, single = np.where(allowed, settings.penalty, np.inf), np.where(allowed, settings.penalty, np.inf)
+        for branch, part, least in ((CAUGHT, caught, floor), (LEFT, left, whole[:, None] - floor)):
+            losses, size = rows.loss.least(part), part.sum(axis=0)
+            single += losses
+            if (place := search.place.get(branch)) is None:
+                cost += losses
+                continue
+            saves = (losses - least > settings.penalty) & (size >= search.least_divided) & (self.depth > 1)
+            self.is_open[block, place], self.sizes[block, place] = saves, size
+            self.bounds[block, place] = np.where(saves, least, losses)
+        self.cost[block], self.best[block] = cost, rows.loss.least(total)
+        self._improve(block, single, np.arange(rows.space.n_options))
+
+    def _improve(self, states: Index, totals: Floats, options: Index) -> None:
+        """Take options whose total objective is better than the best so far."""
+        if not len(options):
+            return
+        place = totals.argmin(axis=1)
+        least = totals[np.arange(len(states)), place]
+        better = least < self.best[states]
+        self.best[states[better]], self.option[states[better]] = least[better], options[place[better]]
+
+    def _totals(self, options: Index | slice = slice(None)) -> Floats:
+        """Return lower bounds on the objective by the first option."""
+        return self.cost[:, options] + self.bounds[:, :, options].sum(axis=1)
+
+    def _divide(self) -> None:
+        search = self.search
+        n_options, n_branches = self.bounds.shape[2], self.bounds.shape[1]
+        step = max(1, search.share() // (len(self.states) * n_branches))
+        for start in range(0, n_options, step):
+            options = np.arange(start, min(start + step, n_options))
+            sizes = self.sizes[:, :, options]
+            larger = sizes >= sizes[:, ::-1]  # both of equal size
+            for chosen in (larger, ~larger):
+                self._follow(options, chosen)
+            totals = self._totals(options)
+            known = ~self.is_open[:, :, options].any(axis=1) & (totals <= self._budgets()[:, None])
+            self._improve(np.arange(len(totals)), np.where(known, totals, np.inf), options)
+            self._lower_budgets()
+
+    def _budgets(self) -> Floats:
+        return self.budgets - self.search.gain
+
+    def _lower_budgets(self) -> None:
+        """Lower all budgets if a state of a list, by the cheapest way to it, makes a better list."""
+        if self.bounds.shape[1] == 1:
+            self.search.gain += max(0.0, float((self._budgets() - self.best).max()))
+
+    def _follow(self, options: Index, chosen: Mask) -> None:
+        """Replace the bounds of chosen branches that may be part of a better model by their values."""
+        search, limits = self.search, np.minimum(np.nextafter(self.best, -np.inf), self._budgets())
+        totals = self._totals(options)
+        chosen = chosen & self.is_open[:, :, options] & (totals <= limits[:, None])[:, None]
+        state, branch, place = np.nonzero(chosen)
+        if not len(state):
+            return
+        option = options[place]
+        bounds = self.bounds[state, branch, option]
+        budgets = limits[state] + search.gain - (totals[state, place] - bounds)
+        side = branch * self.bounds.shape[2] + option
+        masks = self.states.masks[state]
+        masks &= search.sides[side]
         first, group = _distinct(masks)
-        reached = np.full(len(first), np.inf)
-        np.minimum.at(reached, group, cost)
-        side = np.where(branches == CAUGHT, space.sides(space.branches[0])[option], space.sides(LEFT)[option])
-        states = np.column_stack([self.level.states[state[first]], side[first]]).astype(np.int32)
-        for branch in space.branches:
-            places = np.flatnonzero(branches == branch)
-            self.level.edges[branch] = Edges(state[places], option[places], group[places])
-        return PrunedLevel(space, states), reached
+        most = np.full(len(first), -np.inf)
+        np.maximum.at(most, group, budgets)
+        rarest, sizes = self.states.rarest[state[first]], search.rows.side_sizes
+        rarest = np.where(sizes[side[first]] < sizes[rarest], side[first], rarest)
+        states = States(masks[first], bounds[first], self.sizes[state, branch, option][first], rarest)
+        del masks
+        self.bounds[state, branch, option] = search.values(states, self.depth - 1, most)[group]
+        self.is_open[state, branch, option] = False
+
+
+def _narrow(impurity: Floats, width: int) -> Mask:
+    """Return the options of each state with the least impurity."""
+    narrow = np.zeros(impurity.shape, dtype=bool)
+    np.put_along_axis(narrow, np.argsort(impurity, axis=1, kind="stable")[:, :width], values=True, axis=1)
+    return narrow
 
 
 def _impurity(counts: Floats) -> Floats:
@@ -231,68 +315,41 @@ def _distinct(masks: NDArray[np.uint8]) -> tuple[Index, Index]:
 
 def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:
     """Return the optimum by branch and bound, with a quick search that follows few options."""
-    # The quick search provides a fallback model. For lists it runs first, because its objective is also a bound.
+    # The quick search provides a fallback model. For lists it runs first, because its objective is also a budget.
     start, limit = time.monotonic(), np.inf if time_limit is None else time_limit
+    everything, is_list = np.ones((1, len(rows)), dtype=bool), CAUGHT not in rows.space.branches
+    model: Node = LeafNode(rows.loss.best(rows.totals(everything)[:, 0]))
+    objective = _objective(rows, settings, model, everything)
+    if not settings.depth:
+        return Optimum(model, objective, objective, 1)
 
-    def quickly() -> list[Expansion]:
-        narrow, deadline = partial(expand, rows, settings), time.monotonic() + _QUICK * limit
-        expansions = [narrow(width=_width(rows, settings), deadline=deadline)]
-        return expansions if time.monotonic() <= deadline else [*expansions, narrow(width=1)]
+    def better(search: BranchAndBound) -> tuple[float, float, Node]:
+        """Return a lower bound, and the objective and the model of the search if they are better than the known."""
+        found = Division(search, States.root(rows), settings.depth, np.array([np.nextafter(objective, -np.inf)]))
+        bound = float(found.values[0])
+        if search.is_late or bound >= objective:
+            return min(bound, objective), objective, model
+        other = search.model(found)
+        return bound, _objective(rows, settings, other, everything), other
 
-    quick_searches = [] if CAUGHT in rows.space.branches else quickly()
-    two = LastTwo.of(rows, settings.depth, settings.penalty, settings.min_rows)
-    above = settings if two is None else replace(settings, depth=settings.depth - 1)
-    best = min((search.best for search in quick_searches), default=np.inf)
-    full, last = expand(rows, above, best=best, deadline=start + _GOING_DOWN * limit, progress=progress), None
-    if two is not None and full.stopped_by is None and len(full.levels) == above.depth:
-        states = full.levels[-1].states
+    def quick() -> tuple[float, float, Node]:
+        deadline = time.monotonic() + _QUICK * limit
+        search = BranchAndBound(rows, settings, width=_width(rows, settings), deadline=deadline)
+        found = better(search)
+        return better(BranchAndBound(rows, settings, width=1)) if search.is_late else found
 
-        def report(done: int) -> None:
-            progress(above.depth, done, len(states))
-            if time.monotonic() > start + (1 - _QUICK) * limit:
-                raise TimeoutError
-
-        try:
-            last = two.values(states, report)
-        except TimeoutError:
-            full = replace(full, stopped_by="time")
-    if full.stopped_by is not None and not quick_searches:
-        quick_searches = quickly()
-    models = [
-        _best_of(rows, settings, full.levels, last),
-        *(_best_of(rows, settings, search.levels) for search in quick_searches),
-    ]
-    results = [(_objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool)), model) for model in models]
-    objective, model = min(results, key=lambda pair: pair[0])
-    bound = objective if full.stopped_by is None else min(objective, _bound(rows, settings, full))
-    return Optimum(model, objective, bound, sum(len(level.states) for level in full.levels), full.stopped_by)
+    if is_list:
+        _, objective, model = quick()
+    search = BranchAndBound(rows, settings, deadline=start + (1 - _QUICK) * limit, progress=progress)
+    bound, objective, model = better(search)
+    if not search.is_late:
+        return Optimum(model, objective, bound, search.n_states)
+    if not is_list:
+        _, objective, model = quick()
+    return Optimum(model, objective, bound, search.n_states, "time")
 
 
-def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
-    """Return the number of options of each state that the quick search follows."""
-    steps = max(settings.depth - 1, 1)
-    return max(1, int(_QUICK_STATES ** (1 / steps)) // len(rows.space.branches))
-
-
-def _best_of(
-    rows: PatternMatrix,
-    settings: SearchSettings,
-    levels: list[PrunedLevel],
-    last: Floats | None = None,
-    here: Mask | None = None,
-) -> Node:
-    """Return the best model below the levels' first state; `last` has the last level's values with two choices left."""
-
-    def two(index: int, live: Mask) -> Node:
-        below = replace(settings, depth=2)
-        return _best_of(rows, below, expand(rows, below, root=levels[-1].states[[index]]).levels, here=live)
-
-    search = Search(rows, levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
-    values, choose = search.sweep(last=last), lambda weights: int(weights.argmin())
-    return search.walk(values, choose, rows.loss.best, here, two if last is not None else None)
-
-
-def _objective(rows: PatternMatrix, settings: SearchSettings, model: Node, here: np.ndarray) -> float:
+def _objective(rows: PatternMatrix, settings: SearchSettings, model: Node, here: Mask) -> float:
     if isinstance(model, LeafNode):
         return float(rows.loss.totals(rows.totals(here)[:, 0])[model.value]) / rows.loss.steps
     caught = rows.caught(model.option)
@@ -300,11 +357,7 @@ def _objective(rows: PatternMatrix, settings: SearchSettings, model: Node, here:
     return settings.penalty + sum(_objective(rows, settings, part, mask) for part, mask in parts)
 
 
-def _bound(rows: PatternMatrix, settings: SearchSettings, expansion: Expansion) -> float:
-    """Return a lower bound for all models, with the unavoidable loss as the value of unexpanded states."""
-    frontier = expansion.levels[-1]
-    floors = np.zeros(len(frontier.states))
-    for block in rows.blocks(len(floors)):
-        floors[block] = rows.floors(rows.on(frontier.states[block]))[1]
-    search = Search(rows, expansion.levels, least_loss(settings.penalty, rows.loss), max(settings.min_rows, 1))
-    return float(search.sweep(last=floors)[0][0])
+def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
+    """Return the number of options of each state that the quick search follows."""
+    steps = max(settings.depth - 1, 1)
+    return max(1, int(_QUICK_STATES ** (1 / steps)) // len(rows.space.branches))

@@ -7,14 +7,14 @@ and the rows that both tests catch. So the branches are not stored as states, an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 from typing import Self
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Array, Floats, Index, Mask, Whole
+from hedgerow.boundary.arrays import Array, Floats, Index, Mask
 from hedgerow.learn.search.lattice import PatternMatrix, enough
 from hedgerow.learn.search.losses import errors
 from hedgerow.learn.search.space import CAUGHT, product
@@ -37,29 +37,17 @@ class LastTwo:
         fits = depth > 1 and CAUGHT in rows.space.branches and rows.loss.is_errors
         return cls(rows, penalty, max(ceil(min_rows), 1)) if fits else None
 
-    def values(self, states: Whole, report: Callable[[int], object]) -> Floats:
-        """Return the values of the states, and report the number of finished states."""
-        values, done = np.empty(len(states)), 0
-        for block in self._blocks(states):
-            values[block] = self._values(self.rows.on(states[block]))
-            done += len(block)
-            report(done)
-        return values
-
-    def _blocks(self, states: Whole) -> Iterator[Index]:
+    def blocks(self, sizes: Floats, rarest: Index) -> Iterator[Index]:
+        """Yield the indices of states in blocks, from their numbers of rows and the rarest side of each."""
         # States with the same rarest side and similar sizes share a block, so the block has few patterns and tests.
-        sizes, rarest = np.empty(len(states)), np.zeros(len(states))
-        for block in self.rows.blocks(len(states)):
-            sizes[block] = self.rows.totals(self.rows.on(states[block])).sum(axis=0)
-        if states.shape[1]:
-            rarest = states[np.arange(len(states)), self.rows.side_sizes[states].argmin(axis=1)]
         order = np.lexsort([sizes, rarest])
         n_options, n_patterns = max(self.rows.space.n_options, 1), max(len(self.rows), 1)
         step = max(1, min(_BLOCK_NUMBERS // n_options, _BLOCK_PATTERNS // n_patterns))
-        for start in range(0, len(states), step):
+        for start in range(0, len(order), step):
             yield order[start : start + step]
 
-    def _values(self, live: Mask) -> Floats:
+    def values(self, live: Mask) -> Floats:
+        """Return the values of states from their patterns, shape ``(n_states, n_patterns)``."""
         caught, total = self.rows.counts(live)
         left = total[:, :, None] - caught
         allowed = enough(self.min_rows, caught, left, self.rows.space)

@@ -13,7 +13,7 @@ from hedgerow.learn.search.squares import SquaredLoss
 from hedgerow.tally import Tally
 
 Progress = Callable[[int, int, int], object]
-Limit = Literal["time", "memory", "width"]  # "width" stops a quick search, which is incomplete on purpose
+Limit = Literal["time"]
 
 
 @dataclass(frozen=True, eq=False)
