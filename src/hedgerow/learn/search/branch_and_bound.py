@@ -13,7 +13,8 @@ be part of a better model within the budget:
   their best value (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
 - best so far: the best known list for lists, and the best known tree of the same rows for trees;
 - siblings: the budget of a branch is what the budget of its state leaves over a lower bound of the other branch. The
-  larger branches are valued first, because they leave the least to the smaller ones.
+  larger branches are valued first, because they leave the least to the smaller ones;
+- neighbouring thresholds: see `neighbours.py`.
 
 The bounds hold for any loss that is a sum over rows of terms that depend on the class and on the value of the leaf, of
 any sign. This search must not be used under differential privacy, because the visited states depend on the labels.
@@ -22,9 +23,7 @@ any sign. This search must not be used under differential privacy, because the v
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from itertools import islice
-from typing import Self
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,36 +31,15 @@ from numpy.typing import NDArray
 from hedgerow.boundary.arrays import Floats, Index, Mask
 from hedgerow.learn.search.last_two import LastTwo
 from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node, PatternMatrix, enough
+from hedgerow.learn.search.neighbours import Neighbours
 from hedgerow.learn.search.optimum import Optimum, Progress, SearchSettings
 from hedgerow.learn.search.space import CAUGHT, LEFT
+from hedgerow.learn.search.states import Cache, States, distinct
 
 MOST_BYTES = 2**31  # memory for the branches of states, at all levels together
 _QUICK_STATES = 20_000  # target for the number of states in the last level of the quick search
 _QUICK = 0.1  # largest share of the time limit for the quick search
 _STOP = -1  # instead of an option: the state is a leaf
-
-
-@dataclass(frozen=True, eq=False)
-class States:
-    """Distinct sets of rows, with what is known about each."""
-
-    masks: NDArray[np.uint8]  # the patterns of its rows, packed, shape ``(n, n_bytes)``
-    floors: Floats  # a lower bound on its value
-    sizes: Floats  # its number of rows
-    rarest: Index  # the side with the fewest rows of the whole table on a way to it
-
-    def __len__(self) -> int:
-        return len(self.masks)
-
-    def __getitem__(self, chosen: slice | Index | Mask) -> Self:
-        return type(self)(self.masks[chosen], self.floors[chosen], self.sizes[chosen], self.rarest[chosen])
-
-    @classmethod
-    def root(cls, rows: PatternMatrix) -> Self:
-        """Return the state of all rows."""
-        live = np.ones((1, len(rows)), dtype=bool)
-        sizes = rows.totals(live).sum(axis=0)
-        return cls(np.packbits(live, axis=1), np.zeros(1), sizes, np.zeros(1, dtype=np.intp))
 
 
 class BranchAndBound:
@@ -87,7 +65,10 @@ class BranchAndBound:
         self.place = {branch: place for place, branch in enumerate(branches)}
         self._caches = dict[int, Cache]()
         self._most_cached = MOST_BYTES // 4 // settings.depth // (caught.shape[1] + 250)
+        self.side_sizes = rows.side_sizes
         self.least_divided = len(branches) * max(settings.min_rows, 1)
+        are_similar = CAUGHT in branches and rows.loss.is_errors and settings.min_rows <= 1 and width is None
+        self.similar = Neighbours(rows.catches) if are_similar else None
 
     def values(self, states: States, depth: int, budgets: Floats) -> Floats:
         """Return lower bounds on the values of states, which are exact unless above the budget or late."""
@@ -106,12 +87,25 @@ class BranchAndBound:
     def _values(self, states: States, depth: int, budgets: Floats) -> Floats:
         if depth == 2 and self.two is not None:
             return self._last_two(states)
+        if depth == 1 and self.width is None:
+            return self._last_one(states)
         values, step = states.floors.copy(), max(1, self.share() // max(len(self.sides), 1))
         for start in range(0, len(states), step):
             part = slice(start, start + step)
             values[part] = Division(self, states[part], depth, budgets[part]).values
             if self._late():
                 break
+        return values
+
+    def _last_one(self, states: States) -> Floats:
+        """Return the values of states with a single choice left."""
+        values, rows, least = np.empty(len(states)), self.rows, max(self.settings.min_rows, 1)
+        for block in rows.blocks(len(states)):
+            caught, total = rows.counts(self.live(states.masks[block]))
+            left = total[:, :, None] - caught
+            losses = rows.loss.least(caught) + rows.loss.least(left) + self.settings.penalty
+            losses[~enough(least, caught, left, rows.space)] = np.inf
+            values[block] = np.minimum(rows.loss.least(total), losses.min(axis=1, initial=np.inf))
         return values
 
     def _last_two(self, states: States) -> Floats:
@@ -160,27 +154,6 @@ class BranchAndBound:
         return self.model(Division(self, states, depth, np.array([value])))
 
 
-class Cache:
-    """Values of states by their rows, up to a number of states; the oldest are forgotten first."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._known = most, dict[bytes, tuple[float, float]]()
-
-    def find(self, states: States) -> tuple[Floats, Mask, list[bytes]]:
-        """Return lower bounds on the values, whether they are exact or above the budget, and the keys of the states."""
-        keys = [mask.tobytes() for mask in states.masks]
-        nothing = (-np.inf, -np.inf)
-        found = np.array([self._known.get(key, nothing) for key in keys]).reshape(len(keys), 2)
-        values, limits = found.T
-        return np.maximum(values, states.floors), (values <= limits) & (values > -np.inf), keys
-
-    def add(self, keys: list[bytes], values: Floats, budgets: Floats) -> None:
-        self._known.update(zip(keys, zip(values.tolist(), budgets.tolist(), strict=True), strict=True))
-        if len(self._known) > self._most:
-            for key in list(islice(self._known, len(self._known) - self._most // 2)):
-                del self._known[key]
-
-
 class Division:
     """The options of some states, with lower bounds on the values of their branches."""
 
@@ -191,6 +164,7 @@ class Division:
         self.best, self.option = np.empty(n), np.full(n, _STOP, dtype=np.intp)  # the best model that is known
         self.bounds, self.sizes, self.is_open = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
         self.cost = np.empty((n, space.n_options))  # of an option itself; infinite if it lacks support
+        self.least = np.full((n, space.n_options), -np.inf)  # lower bounds by similar options
         for block in search.rows.blocks(n):
             self._count(block)
             if depth > 1:
@@ -233,14 +207,19 @@ class Division:
 
     def _totals(self, options: Index | slice = slice(None)) -> Floats:
         """Return lower bounds on the objective by the first option."""
-        return self.cost[:, options] + self.bounds[:, :, options].sum(axis=1)
+        return np.maximum(self.cost[:, options] + self.bounds[:, :, options].sum(axis=1), self.least[:, options])
+
+    def _rounds(self) -> Iterator[Index]:
+        """Yield the options in parts, whose branches fit in their share of the memory."""
+        similar = self.search.similar
+        step = max(1, self.search.share() // (len(self.states) * self.bounds.shape[1]))
+        for options in [np.arange(self.bounds.shape[2])] if similar is None else similar.rounds():
+            for start in range(0, len(options), step):
+                yield options[start : start + step]
 
     def _divide(self) -> None:
         search = self.search
-        n_options, n_branches = self.bounds.shape[2], self.bounds.shape[1]
-        step = max(1, search.share() // (len(self.states) * n_branches))
-        for start in range(0, n_options, step):
-            options = np.arange(start, min(start + step, n_options))
+        for options in self._rounds():
             sizes = self.sizes[:, :, options]
             larger = sizes >= sizes[:, ::-1]  # both of equal size
             for chosen in (larger, ~larger):
@@ -249,6 +228,9 @@ class Division:
             known = ~self.is_open[:, :, options].any(axis=1) & (totals <= self._budgets()[:, None])
             self._improve(np.arange(len(totals)), np.where(known, totals, np.inf), options)
             self._lower_budgets()
+            if search.similar is not None:
+                totals = np.where(np.isfinite(self.cost), self._totals(), -np.inf)
+                self.least = search.similar.bounds(totals, self.sizes[:, 0])
 
     def _budgets(self) -> Floats:
         return self.budgets - self.search.gain
@@ -268,14 +250,15 @@ class Division:
             return
         option = options[place]
         bounds = self.bounds[state, branch, option]
-        budgets = limits[state] + search.gain - (totals[state, place] - bounds)
+        others = self.cost[state, option] + self.bounds[state, :, option].sum(axis=1) - bounds
+        budgets = limits[state] + search.gain - others
         side = branch * self.bounds.shape[2] + option
         masks = self.states.masks[state]
         masks &= search.sides[side]
-        first, group = _distinct(masks)
+        first, group = distinct(masks)
         most = np.full(len(first), -np.inf)
         np.maximum.at(most, group, budgets)
-        rarest, sizes = self.states.rarest[state[first]], search.rows.side_sizes
+        rarest, sizes = self.states.rarest[state[first]], search.side_sizes
         rarest = np.where(sizes[side[first]] < sizes[rarest], side[first], rarest)
         states = States(masks[first], bounds[first], self.sizes[state, branch, option][first], rarest)
         del masks
@@ -294,23 +277,6 @@ def _impurity(counts: Floats) -> Floats:
     """Return the unnormalised Gini impurity, which only ranks the options of a quick search."""
     size = counts.sum(axis=0)
     return size - (counts**2).sum(axis=0) / np.maximum(size, 1)
-
-
-def _distinct(masks: NDArray[np.uint8]) -> tuple[Index, Index]:
-    """Return the first row of each group of equal rows, and the group of every row."""
-    # Rows are ordered by a hash, and neighbours are then compared exactly. So a collision of hashes can leave equal
-    # rows in two groups, but cannot put different rows into the same group.
-    words = np.pad(masks, ((0, 0), (0, -masks.shape[1] % 8))).view(np.uint64)
-    key = np.zeros(len(masks), dtype=np.uint64)
-    for word in words.T:
-        key = (key ^ word) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
-    order = np.argsort(key, kind="stable")
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (words[order[1:]] != words[order[:-1]]).any(axis=1)
-    group = np.empty(len(order), dtype=np.intp)
-    group[order] = np.cumsum(new) - 1
-    return order[new], group
 
 
 def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:
