@@ -35,9 +35,9 @@ class SearchProblem:
 
     def reported(self, optimum: Optimum) -> Optimum:
         """Return the optimum of this search with its objective and bound in the unit of reports."""
-        values = (optimum.objective, optimum.lower_bound)
-        objective, bound = (float((Fraction(value) + self.constant) / self.unit) for value in values)
-        return replace(optimum, objective=objective, lower_bound=bound)
+        objective, bound = (self.constant + value for value in (optimum.objective, optimum.lower_bound))  # exact
+        unit = float(self.unit)
+        return replace(optimum, objective=objective / unit, lower_bound=bound / unit)
 
 
 @dataclass(frozen=True)
