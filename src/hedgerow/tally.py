@@ -286,8 +286,13 @@ class Tally:
         The shape is ``(n_candidates, n_classes)``. Adding a row adds 1 to one class of every candidate that it
         satisfies. A product ``Rᵀ diag(w) R`` of the one-hot pattern matrix R for each class yields all conjunctions of
         two literals, after a public linear map from bins to literals. The same product on the patterns that satisfy the
-        first literals yields longer conjunctions. Sums are exact, because they are integers below 2⁵³ in float64.
+        first literals yields longer conjunctions. Single literals are sums over their bins. Sums are exact, because
+        they are integers below 2⁵³ in float64.
         """
+        if len(candidates.members) == 1:
+            _check_candidates(candidates, self.schema)
+            literals = candidates.truth.astype(np.float64) @ self._bin_counts()
+            return literals[candidates.members[0][:, 0]].astype(np.int64)
         basis = _literal_basis(candidates, self.schema)
         counts = np.zeros((len(candidates), self._counts.shape[1]))
         for first in range(0, len(self._bins), _BLOCK):
@@ -318,6 +323,14 @@ class Tally:
         for row, members in zip(satisfied, chain.from_iterable(candidates.members), strict=True):
             np.logical_and.reduce(literals[members], out=row)
         return satisfied.T, self._counts
+
+    def _bin_counts(self) -> Floats:
+        """Return the class counts of each bin of all attributes in order, shape ``(n_bins, n_classes)``."""
+        ends = np.cumsum([attribute.n_bins for _, attribute in self.schema.attributes])
+        bins, counts = self._bins + np.append(0, ends[:-1]), np.empty((ends[-1], self._counts.shape[1]))
+        for column, weights in zip(counts.T, self._counts.T, strict=True):
+            column[:] = np.bincount(bins.ravel(), np.repeat(weights, bins.shape[1]), minlength=len(column))
+        return counts
 
     def bins_and_counts(self) -> tuple[Whole, Integers]:
         """Return the exact, private patterns and class counts, with the shapes of `Tally`'s parameters."""
