@@ -208,7 +208,10 @@ def test_searches_by_signed_counts_find_the_best_model_that_there_is(kind, examp
         schema, terms = viewed.tally.schema, SearchSettings(depth, min_rows, penalty, viewed.objective)
         space = space_of(schema, kind, numbers.candidates)
         expected = numbers.least(depth, max(min_rows, 1), Fraction(penalty)) - viewed.constant
-        found = [prune(PatternMatrix(viewed.tally, space, viewed.loss), terms, None, lambda *_: None)]
+        matrix = PatternMatrix(viewed.tally, space, viewed.loss)
+        early = prune(matrix, terms, 1e-9, lambda *_: None)
+        assert early.lower_bound <= expected <= early.objective
+        found = [prune(matrix, terms, None, lambda *_: None)]
         for states in (Boxes.of(space, min(depth, space.n_options)), Pairs.of(space, min(depth, space.n_options))):
             if states is not None:
                 found.append(exhaust(viewed.tally, states, terms, lambda *_: None))
