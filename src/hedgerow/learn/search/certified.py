@@ -16,7 +16,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.branch_and_bound import prune
-from hedgerow.learn.search.cost import TYPICAL_PATTERNS, SearchShape, space_cost
+from hedgerow.learn.search.cost import SearchShape, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node, PatternMatrix, enough
 from hedgerow.learn.search.optimum import Optimum, Progress, SearchSettings, loss_of
@@ -33,13 +33,13 @@ def find_optimum(
 ) -> Optimum:
     """Return the best model within the settings, or at a limit the best visited model with a lower bound."""
     # Options that catch too few rows of the table are dropped. The values of all boxes, or pairs of rules, are computed
-    # from contingency tables if the estimated time is below a third of the limit and below the estimate for masks.
-    # Otherwise, or if the computation takes half of the limit, the search uses branch and bound.
+    # from contingency tables if the estimated time is below a third of the limit and, for the patterns of the table,
+    # below the estimate for masks. Otherwise, or if the computation takes half of the limit, the search uses branch and
+    # bound.
     supported = _supported(tally, space, settings)
     space = replace(space, options=space.options[supported])
     depth = min(settings.depth, space.n_options)
-    patterns = max(TYPICAL_PATTERNS, len(tally.bins_and_counts()[0]))
-    cost = space_cost(SearchShape.of(space), depth, settings.priced_as, patterns)
+    cost = space_cost(SearchShape.of(space), depth, settings.priced_as, len(tally.bins_and_counts()[0]))
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
     kind = {"cubes": Boxes, "pairs": Pairs}.get(cost.method) if cost.is_sensible and affordable else None
     states, start = None if kind is None else kind.of(space, depth), time.monotonic()
