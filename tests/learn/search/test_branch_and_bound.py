@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import Tally
-from hedgerow.learn.search import branch_and_bound, lattice
+from hedgerow.learn.search import branch_and_bound, last_two, lattice
 from hedgerow.learn.search.branch_and_bound import BranchAndBound, Division, prune
 from hedgerow.learn.search.lattice import PatternMatrix
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
@@ -62,11 +62,13 @@ def test_values_within_their_budget_are_exact_and_others_are_bounds(block_bytes,
         st.sampled_from(ALL_OBJECTIVES),
         st.integers(0, 2**32 - 1),
         st.integers(100, 50_000),
+        st.sampled_from([0, 1_000]),
     )
-    def are_exact(problem, settings, objective, seed, most):
+    def are_exact(problem, settings, objective, seed, most, few):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(lattice, "_BLOCK_BYTES", block_bytes)
             patch.setattr(branch_and_bound, "MOST_BYTES", most)
+            patch.setattr(branch_and_bound, "_FEW", few)
             search, root = begun(problem, settings, objective)
             states, held = states_of(search, root, problem, seed)
             rng = np.random.default_rng(seed)
@@ -189,6 +191,7 @@ def test_memory_stays_within_its_bound_and_the_best_tree_is_found(monkeypatch, o
     tally, terms = Tally.count(X, y.astype(int), schema), SearchSettings(4, 20, 0.0, objective)
     rows = PatternMatrix(tally, Space.of_trees(schema), Loss.of(objective, 2, FINE_STEPS))
     monkeypatch.setattr(lattice, "_BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(last_two, "_BLOCK_PATTERNS", 2**16)
     found, peaks = [], []
     for most in (2**31, 2**21):
         monkeypatch.setattr(branch_and_bound, "MOST_BYTES", most)

@@ -237,9 +237,10 @@ def test_the_quick_search_has_a_tenth_of_the_time_where_it_comes_first(kind, exp
 @SIZES
 def test_with_little_memory_the_best_model_is_found_part_by_part(examples):
     @settings(max_examples=examples)
-    @given(problems(), terms_of, st.integers(1, 20_000))
-    def best(problem, settings, most):
+    @given(problems(), terms_of, st.integers(1, 20_000), st.sampled_from([0, 1_000]))
+    def best(problem, settings, most, few):
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(branch_and_bound, "_FEW", few)
             patch.setattr(branch_and_bound, "MOST_BYTES", most)
             result = find(problem, settings)
         check_model(problem, settings, result)

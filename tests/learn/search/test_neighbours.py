@@ -110,6 +110,15 @@ def test_the_bounds_are_for_trees_by_errors_with_leaves_of_a_row():
     assert BranchAndBound(brier, SearchSettings(2, 1, 0.0)).similar is None
 
 
+def test_a_threshold_that_divides_no_rows_bounds_no_other():
+    """The first thresholds catch no row; the one that has to come first is in the last round."""
+    schema = Schema({"a": Integer(0, 39, tuple(range(39)))}, Label("y", (0, 1)))
+    rows = tuple({"a": a, "y": int(11 < a <= 21 or a > 31)} for a in range(5, 40))
+    problem = Problem(schema, rows, Space.of_trees(schema))
+    found = prune(PatternMatrix(problem.tally, problem.space), SearchSettings(2, 1, 0.0), None, lambda *_: None)
+    assert found.objective == problem.least(2) == 0
+
+
 def test_most_thresholds_are_never_taken():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 300, (300, 2))

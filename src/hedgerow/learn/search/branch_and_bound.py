@@ -38,6 +38,7 @@ from hedgerow.learn.search.states import Cache, States, distinct
 
 MOST_BYTES = 2**31  # memory for the branches of states, at all levels together
 _QUICK_STATES = 20_000  # target for the number of states in the last level of the quick search
+_FEW = 1_000  # branches whose values are computed faster together than one after the other
 _QUICK = 0.1  # largest share of the time limit for the quick search
 _STOP = -1  # instead of an option: the state is a leaf
 
@@ -221,8 +222,10 @@ class Division:
         search = self.search
         for options in self._rounds():
             sizes = self.sizes[:, :, options]
-            larger = sizes >= sizes[:, ::-1]  # both of equal size
-            for chosen in (larger, ~larger):
+            is_first = sizes >= sizes[:, ::-1]  # both of equal size
+            if self.is_open[:, :, options].sum() < _FEW:
+                is_first[:] = True
+            for chosen in (is_first, ~is_first):
                 self._follow(options, chosen)
             totals = self._totals(options)
             known = ~self.is_open[:, :, options].any(axis=1) & (totals <= self._budgets()[:, None])
