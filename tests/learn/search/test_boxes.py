@@ -100,13 +100,13 @@ def test_boxes_are_counted_without_listing_them():
         assert boxes.sizes.count_cells(choices) == sum(cells)
 
 
-def test_parts_of_the_first_axis_are_all_of_it():
+def test_blocks_of_a_group_are_disjoint_and_contain_all_of_its_boxes():
     boxes = Boxes.of(Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Boolean())), 3)
     for group in boxes.groups(2):
-        for numbers in (1, 3, 1000):
+        for numbers in (1, 3, 17, 40, 1000):
             result = np.zeros(group.shape)
-            for block in group.blocks(numbers):
-                result[block] += 1
+            for others in group.blocks(numbers):
+                result[(slice(None), *others)[: len(group.axes)]] += 1
             assert (result == 1).all()
 
 
@@ -146,15 +146,15 @@ def test_sets_that_would_take_gigabytes_to_list_are_not_looked_for(schema, depth
     assert time.process_time() - start < 10  # less than one; 300 cut points took 13, and 1,000 categories 5 GB
 
 
-def test_no_table_takes_more_numbers_than_is_told():
-    """Neither as counted, cells times bins, nor summed over all axes but the first, times options."""
-    boxes = Boxes.of(Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd")), Boolean())), 3)
-    width, largest = sum(axis.n_bins for axis in boxes.axes), boxes.sizes.largest_table(boxes.space.n_options)
-    for choices in range(3):
+def test_no_table_of_a_group_is_larger_than_the_bound():
+    """Tables of cells times bins, a few numbers for each last box, and numbers for each option of the boxes before."""
+    boxes = Boxes.of(Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd")), Boolean())), 4)
+    width, largest = sum(axis.n_bins for axis in boxes.axes), boxes.sizes.largest_table(boxes.space.n_options, 2)
+    for choices in range(4):
         for group in boxes.groups(choices):
-            bins = [boxes.axes[axis].n_bins for axis in group.axes]
-            assert prod(bins) * width <= largest
-            assert prod(bins[:1]) * prod(group.shape[1:]) * boxes.space.n_options <= largest
+            assert 2 * prod(boxes.axes[axis].n_bins for axis in group.axes) * width <= largest
+            assert 6 * prod(group.shape) <= largest
+            assert choices == 3 or 3 * prod(group.shape) * boxes.space.n_options <= largest
 
 
 @pytest.mark.parametrize("negations", [False, True])

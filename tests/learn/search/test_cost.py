@@ -68,7 +68,10 @@ def test_more_patterns_than_there_can_be_take_no_longer():
         ("MOST_OPTIONS", Cost(10, 1, 1, 2)),
         ("MOST_STATES", Cost(1, 10, 1, 2)),
         ("MOST_EVALUATIONS", Cost(1, 1, 10, 2)),
+        ("MOST_BOXES", Cost(1, 10, 1, 2, "cubes")),
+        ("MOST_BOX_EVALUATIONS", Cost(1, 1, 10, 2, "cubes")),
         ("MOST_NUMBERS", Cost(1, 1, 1, 2, "cubes", largest=10)),
+        ("MOST_MINUTES", Cost(1, 1, 1, 2, fixed=600.0)),
     ],
 )
 def test_each_limit_refuses_what_is_beyond_it_and_says_what_to_change(monkeypatch, name, allowed):

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from hedgerow.boundary.arrays import Array, Floats, Index, Mask
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space, meet
 
-MOST_SETS = 50_000  # largest number of sets of bins of one attribute for a search over boxes
+MOST_SETS = 200_000  # largest number of sets of bins of one attribute for a search over boxes
 MOST_WORK = 50_000_000
 """The largest number of bins compared, and of bytes used, to compute the sets after one more choice."""
-_LEAST_STEP = 16  # least number of sets of the first axis in a block, so that sums are products of matrices
 Axes = tuple[int, ...]
 Block = tuple[slice, ...]
 
@@ -145,13 +144,21 @@ class Sizes:
         """Return the number of cells in the contingency tables of at most `choices` attributes."""
         return sum(_products(self.bins, size) for size in range(choices + 1))
 
-    def largest_table(self, n_options: int) -> int:
-        """Return an upper bound on the size of the largest table of one class, before or during its summation."""
-        counted, summed = sum(bins * times for bins, times in self.bins) * prod(_largest(self.bins, self.depth - 1)), 0
-        for size in range(1, self.depth):
-            sets = [(within[self.depth - size] - 1, times) for (*_, within), times in self.axes]
-            summed = max(summed, max(bins for bins, _ in self.bins) * prod(_largest(sets, size - 1)))
-        return max(counted, summed * n_options)
+    def largest_table(self, n_options: int, n_classes: int) -> int:
+        """Return an upper bound on the size of the largest table of a group, in numbers for all classes."""
+        # A table counts rows of each class, or holds the rows, numbers of options and values of the boxes of the last
+        # choice, or the values of both branches of all options of the boxes before.
+        width = sum(bins * times for bins, times in self.bins)
+        counted = n_classes * width * prod(_largest(self.bins, self.depth - 1))
+        last, before = (self._largest_group(choices) for choices in (self.depth - 1, self.depth - 2))
+        return max(counted, (n_classes + 4) * last, 3 * n_options * before)
+
+    def _largest_group(self, choices: int) -> int:
+        """Return an upper bound on the number of boxes of a group for `choices` choices."""
+        sizes = (
+            [(within[choices - size + 1] - 1, n) for (*_, within), n in self.axes] for size in range(1, choices + 1)
+        )
+        return max((prod(_largest(group, size)) for size, group in enumerate(sizes, 1)), default=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,10 +200,12 @@ class Group:
         return counts
 
     def blocks(self, numbers: int) -> Iterator[Block]:
-        """Yield slices of the first two axes that hold about `numbers` boxes each."""
-        first = max(_LEAST_STEP, numbers // max(1, prod(self.shape[1:])))
-        steps = first, max(1, numbers // max(1, first * prod(self.shape[2:])))
-        extents = zip(self.shape, steps, strict=False)
+        """Yield slices of all axes but the first that hold about `numbers` boxes; later axes change faster."""
+        steps = list[int]()
+        for size in reversed(self.shape[1:]):
+            steps.insert(0, max(1, min(size, numbers)))
+            numbers //= steps[0]
+        extents = zip(self.shape[1:], steps, strict=True)
         yield from product(*([slice(at, at + step) for at in range(0, size, step)] for size, step in extents))
 
     def closed(self, block: Block, divisions: Divisions | None) -> Iterator[tuple[slice, Mask]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb, log2
-from operator import mul
+from operator import le, mul
 from typing import Literal, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.box_rows import LEAST_CELLS
 from hedgerow.learn.search.boxes import MOST_WORK, Line, Sizes, lines_of, n_divisions, sets_of
+from hedgerow.learn.search.compiled import is_compiled
 from hedgerow.learn.search.losses import Objective, n_values
 from hedgerow.learn.search.pairs import MOST_LITERALS, MOST_PAIRED, MOST_RULES
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
@@ -31,6 +32,9 @@ from hedgerow.schema.schema import Schema
 
 MOST_OPTIONS = 10_000  # except of a search by pairs of rules
 MOST_STATES, MOST_EVALUATIONS, MOST_NUMBERS = 20_000_000, 2_000_000_000, 100_000_000  # minutes, or gigabytes
+MOST_BOXES, MOST_BOX_EVALUATIONS = 200_000_000, 30_000_000_000
+"""The limits of states and evaluations of a search through boxes, each of which takes one number and little time."""
+MOST_MINUTES = 10  # on one core
 MOST_SECONDS = 8.0
 """The longest expected time of a search that is chosen automatically."""
 TYPICAL_PATTERNS = 10_000
@@ -40,7 +44,7 @@ MOST_CELLS = 2**32
 """An upper bound on the number of rows of a table."""
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper searches need too many tables
 _MOST_WORK = 10**30  # far beyond the limits
-_SUMMED = ("states", "evaluations", "fixed", "each")
+_SUMMED = ("states", "evaluations", "fixed", "each", "saved")
 
 # Processor seconds on one thread of an x86-64 server (benchmarks/costs.py), by method, and by whether differences of
 # counts suffice, as for the errors of two classes.
@@ -50,7 +54,9 @@ _SUMMED = ("states", "evaluations", "fixed", "each")
 #   for each pattern: addition to a table of merged axes.
 # - pairs: for each option; evaluation; multiplication; number; table; evaluation and leaf value; and for each pattern:
 #   addition to a table.
+# `_SAVED` is the part of a last evaluation by differences that compiled loops save.
 _START = 0.02  # of any search
+_SAVED = 5e-9
 _SECONDS = {
     ("masks", True): (2.2e-8, 0.0, 1e-11, 1.1e-9, 8.8e-9),
     ("masks", False): (3.2e-8, 1.76e-8, 2.7e-11, 1.6e-9, 3.3e-8),
@@ -206,6 +212,8 @@ class Cost:
         Seconds on one core for each distinct pattern of rows.
     cells : int
         The maximum number of distinct patterns by the schema, at most 2³².
+    saved : float
+        Seconds on one core that compiled loops save; 0 if Numba is not installed.
     """
 
     options: int
@@ -217,16 +225,21 @@ class Cost:
     fixed: float = 0.0
     each: float = 0.0
     cells: int = MOST_CELLS
+    saved: float = 0.0
 
     @property
     def is_sensible(self) -> bool:
         """Whether the search is within the limits of time and memory."""
-        fits_memory = self.options <= self._most_options and self.largest <= MOST_NUMBERS
-        return fits_memory and self.states <= MOST_STATES and self.evaluations <= MOST_EVALUATIONS
+        sizes = (self.options, self.states, self.largest, self.evaluations)
+        return all(map(le, sizes, self._limits)) and self._numpy_seconds() <= 60 * MOST_MINUTES
 
     @property
-    def _most_options(self) -> int:
-        return MOST_PAIRED if self.method == "pairs" else MOST_OPTIONS
+    def _limits(self) -> tuple[int, int, int, int]:
+        """The largest numbers of options, states, numbers in a table, and evaluations."""
+        options = MOST_PAIRED if self.method == "pairs" else MOST_OPTIONS
+        is_boxes = self.method == "cubes"
+        states, evaluations = (MOST_BOXES, MOST_BOX_EVALUATIONS) if is_boxes else (MOST_STATES, MOST_EVALUATIONS)
+        return options, states, MOST_NUMBERS, evaluations
 
     def seconds(self, patterns: int = TYPICAL_PATTERNS) -> float:
         """Return the approximate time of the search on one core, in seconds.
@@ -241,12 +254,15 @@ class Cost:
         float
             The time in seconds, for this number of patterns or, if that is smaller, for `cells` patterns.
         """
+        return self._numpy_seconds(patterns) - self.saved
+
+    def _numpy_seconds(self, patterns: int = TYPICAL_PATTERNS) -> float:
         return self.fixed + min(patterns, self.cells) * self.each
 
     @property
     def is_quick(self) -> bool:
-        """Whether the search is within the limits and is expected to take at most eight seconds."""
-        return self.is_sensible and self.seconds() <= MOST_SECONDS
+        """Whether the search is within the limits and is expected to take at most eight seconds without Numba."""
+        return self.is_sensible and self._numpy_seconds() <= MOST_SECONDS
 
     @property
     def is_noticeable(self) -> bool:
@@ -283,11 +299,12 @@ class Cost:
         """
         if self.is_sensible:
             return
+        options, states, numbers, evaluations = self._limits
         raise SearchTooLargeError(
-            f"The exact search is too large: at most {self._most_options:,} options, {MOST_STATES:,} states, "
-            f"{MOST_NUMBERS:,} numbers in a table and {MOST_EVALUATIONS:,} evaluations of an option in a state are "
-            f"supported, got {self.options:,} options, {self.states:,} states, {self.largest:,} numbers "
-            f"and {self.evaluations:,} evaluations. {advice}",
+            f"The exact search is too large: at most {options:,} options, {states:,} states, {numbers:,} numbers in a "
+            f"table and {evaluations:,} evaluations of an option in a state that take {MOST_MINUTES} minutes are "
+            f"supported, got {self.options:,} options, {self.states:,} states, {self.largest:,} numbers and "
+            f"{self.evaluations:,} evaluations. {advice}",
             states=self.states,
             evaluations=self.evaluations,
         )
@@ -346,8 +363,9 @@ def cubes_cost(shape: SearchShape, sizes: Sizes, objective: Objective = "errors"
     work = (last * counted, deeper, products, sum(tables), (last + deeper) * values)
     added = sum(n_tables * (counted * _n_merged(sizes, size) + classes) for size, n_tables in enumerate(tables))
     fixed, each = _seconds(("cubes", is_two), work, (added,))
-    largest = (2 if classes == 2 else classes) * sizes.largest_table(n)
-    return Cost(n, sum(boxes), sum(boxes) * n, classes, "cubes", largest, fixed, each, shape.cells)
+    saved = _SAVED * last if is_two and is_compiled(sum(boxes) * n) else 0.0
+    largest = sizes.largest_table(n, classes)
+    return Cost(n, sum(boxes), sum(boxes) * n, classes, "cubes", largest, fixed, each, shape.cells, saved)
 
 
 def _n_merged(sizes: Sizes, size: int) -> float:

@@ -13,18 +13,21 @@ order depend on the schema and the options, not on the rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats
 from hedgerow.learn.search.box_rows import BoxRows, summed
 from hedgerow.learn.search.boxes import Axes, Block, Boxes, Divisions, Group
-from hedgerow.learn.search.lattice import Choose, InnerNode, LeafNode, Node, enough
-from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring
+from hedgerow.learn.search.compiled import Loops, OpenTimes, Steps, loops
+from hedgerow.learn.search.lattice import EXACT_IN_FLOAT32, Choose, InnerNode, LeafNode, Node, enough
+from hedgerow.learn.search.semirings import CLOSED, LastChoice, Semiring, SumOfSpreads
 from hedgerow.learn.search.space import CAUGHT, LEFT
 from hedgerow.tally import Tally
 
 _BLOCK_NUMBERS = 2**19  # boxes times options in a block, so that the counts fit in the cache
+_LEAST_STEP = 16  # least number of sets of the first axis in a block, so that sums are products of matrices
 Box = dict[int, int]  # the index of the set of bins, for each axis that a choice restricts
 
 
@@ -47,12 +50,14 @@ class Cubes:
         self._min_rows = [0.0 if relaxed else min_rows, *[min_rows] * boxes.depth]  # by choices left after
         self.rows = BoxRows.of(tally, boxes)
         self._last = LastChoice.of(semiring, self.rows.total, boxes.depth - 1)
+        self._progress, is_small = progress, self.rows.total.sum() < EXACT_IN_FLOAT32
+        has_loops = is_small and self._last is not None and self._last.has_loops
+        self._loops = loops(boxes.n_states * boxes.space.n_options) if has_loops else None
         self.values: list[dict[Axes, Floats]] = [{}]
         for left in range(1, boxes.depth + 1):
             values: dict[Axes, Floats] = {}
             for group in boxes.groups(boxes.depth - left):
                 values[group.axes] = self._valued(group, left)
-                progress(values[group.axes].size)
             self.values.append(values)
 
     @property
@@ -119,29 +124,68 @@ class Cubes:
         """Return the values of the boxes of a group, with `left` choices left."""
         value, totals = np.empty(group.shape, self.semiring.kind), summed(self.rows.cells(group.axes), group.sets)
         last = self._last if left == 1 else None
-        parts = self._by_branches(group, left, totals) if last is None else self._by_difference(group, totals, last)
+        if last is None:
+            parts = self._by_branches(group, left, totals)
+        elif self._loops is None:
+            parts = self._by_difference(group, totals, last)
+        else:
+            parts = self._by_loops(group, totals, last, self._loops)
         for block, part in parts:
             value[block] = part.reshape(np.shape(value[block]))
+            self._progress(part.size)
         return value
 
     def _by_difference(self, group: Group, totals: Floats, last: LastChoice) -> Iterator[tuple[Block, Floats]]:
         """Yield the values of the boxes of each block with one choice left, from differences of two classes."""
         rows, n_open, (divisions, times) = self.rows, group.n_open, self._divisions(1)
-        min_rows = self._min_rows[0]
-        weights = rows.differences_and_sums[: 1 + (min_rows > 0)]
+        weights = rows.differences_and_sums[: 1 + (self._min_rows[0] > 0)]
         for block, sides in self.sums(group, weights, rows.sides, divisions):
             total = totals[(slice(None), *block)]
-            options = np.abs(sides[0], out=sides[0])
-            if not self.semiring.is_least:
-                _close(options, CLOSED, group, block, divisions)
-            if min_rows:  # an option catches (total + side)/2 rows and leaves (total − side)/2
-                least = (2 * min_rows - total.sum(axis=0)).astype(options.dtype)[..., None]
-                is_few = sides[1] < least
-                if CAUGHT in self.boxes.space.branches:
-                    is_few |= sides[1] > -least
-                np.copyto(options, CLOSED, where=is_few)
-            flat = options.reshape(-1, len(times))
-            yield block, last.values(total.reshape(2, -1), np.ravel(n_open[block]), flat, times)
+            options = self._differences(group, block, sides, total.sum(axis=0), divisions)
+            yield block, last.values(total.reshape(2, -1), np.ravel(n_open[block]), options, times)
+
+    def _by_loops(self, group: Group, totals: Floats, last: LastChoice, loops: Loops) -> Iterator[tuple[Block, Floats]]:
+        """Yield the same values as `_by_difference`, computed by compiled loops."""
+        rows, n_open, (divisions, times) = self.rows, group.n_open, self._divisions(1)
+        weights = rows.differences_and_sums[: 1 + (self._min_rows[0] > 0)]
+        sets = (*group.sets, np.ones((1, 1), dtype=bool))[0]
+        steps = Steps.of(sets)
+        for others, table in self._tables(group, weights, rows.sides, divisions):
+            block = (slice(None), *others)[: len(group.axes)]
+            total = totals[(slice(None), *block)]
+            shape = len(sets), total[0].size // len(sets)
+            tables = table.reshape(len(weights), sets.shape[1], shape[1], len(times))
+            sums, most = np.empty((2, *shape))
+            if isinstance(last.spreads, SumOfSpreads):
+                by_difference = last.spreads.table, last.spreads.near
+                open_times = _open_times(group, others, divisions, times)
+                loops.sum_weights(*tables, steps, open_times, *by_difference, sums, most)
+                spreads = last.spreads.logarithms(sums.ravel(), most.ravel())
+            else:
+                if self._min_rows[0]:
+                    limits = (limit.astype(np.int32).reshape(shape) for limit in self._limits(total.sum(axis=0)))
+                    loops.largest_supported(*tables, steps, *limits, most)
+                else:
+                    loops.largest(*tables, steps, most)
+                spreads = last.spreads(most.reshape(-1, 1), np.ones(1))
+            yield block, last.combine(total.reshape(2, -1), np.ravel(n_open[block]), spreads)
+
+    def _differences(
+        self, group: Group, block: Block, sides: Floats, total: Floats, divisions: Divisions | None
+    ) -> Floats:
+        """Return the absolute differences of options, or `CLOSED`, from signed sums of differences and of rows."""
+        options = np.abs(sides[0], out=sides[0])
+        if not self.semiring.is_least:
+            _close(options, CLOSED, group, block, divisions)
+        if self._min_rows[0]:
+            least, highest = (limit.astype(options.dtype)[..., None] for limit in self._limits(total))
+            np.copyto(options, CLOSED, where=(sides[1] < least) | (sides[1] > highest))
+        return options
+
+    def _limits(self, total: Floats) -> tuple[Floats, Floats]:
+        """Return the limits of rows caught minus rows left, for last options that catch and leave enough rows."""
+        least = np.ceil(2 * self._min_rows[0] - total)  # an option catches (total + side)/2 rows
+        return least, -least if CAUGHT in self.boxes.space.branches else total
 
     def _by_branches(self, group: Group, left: int, totals: Floats) -> Iterator[tuple[Block, Floats]]:
         """Yield the values of the boxes of each block from the values of their branches."""
@@ -183,15 +227,28 @@ class Cubes:
     ) -> Iterator[tuple[Block, Floats]]:
         """Yield each block and its sums of weights times factors, shape ``(n, *boxes, n_options)``."""
         # With `divisions`, the last axis has divisions instead of options. Without weights, nothing is counted.
-        blocks = group.blocks(_BLOCK_NUMBERS // max(self.boxes.space.n_options, 1))
-        if not len(weights):
-            yield from ((block, weights) for block in blocks)
-            return
+        sets, numbers = group.sets[:1], _BLOCK_NUMBERS // max(self.boxes.space.n_options, 1)
+        for others, table in self._tables(group, weights, factors, divisions):
+            step = max(_LEAST_STEP, numbers // max(1, prod(part.stop - part.start for part in others)))
+            for start in range(0, len(sets[0]) if sets else 1, step):
+                first = slice(start, start + step)
+                part = summed(table, [members[first] for members in sets]) if len(weights) else table
+                yield (first, *others)[: len(group.axes)], part
+
+    def _tables(
+        self, group: Group, weights: Floats, factors: Floats, divisions: Divisions | None
+    ) -> Iterator[tuple[Block, Floats]]:
+        """Yield blocks of all axes but the first, and their tables, summed over the sets of these axes."""
+        # Consecutive blocks share their slices of the first of these axes, and so the sums over them.
         factors = factors if divisions is None else factors[:, divisions.options]
-        table = summed(self.rows.table(group.axes, weights, factors), group.sets[1:], first=2)
-        for block in blocks:
-            part = table[(slice(None), slice(None), *block[1:])]
-            yield block, summed(part, [sets[block[0]] for sets in group.sets[:1]])
+        tables, previous = [self.rows.table(group.axes, weights, factors) if len(weights) else weights], ()
+        for block in group.blocks(_BLOCK_NUMBERS // max(_LEAST_STEP * self.boxes.space.n_options, 1)):
+            same = next((i for i, part in enumerate(previous) if part != block[i]), len(previous))
+            del tables[same + 1 :]
+            for place in range(same, len(block) if len(weights) else 0):
+                tables.append(summed(tables[-1], [group.sets[1 + place][block[place]]], first=place + 2))
+            previous = block
+            yield block, tables[-1]
 
     def _children(self, group: Group, left: int, branch: int) -> Floats:
         """Return the values of each option's branch in all boxes of a group, shape ``(*boxes, n_options)``."""
@@ -205,6 +262,17 @@ class Cubes:
             values = values.take(children - 1, axis=place, mode="clip")
             branch_values[..., axis.options] = np.moveaxis(values, place + (index in sizes), -1)
         return branch_values
+
+
+def _open_times(group: Group, others: Block, divisions: Divisions | None, times: Floats) -> OpenTimes:
+    lengths = [len(range(length)[part]) for length, part in zip(group.shape[1:], others, strict=True)]
+    by_others, by_set, first = np.tile(times, (*lengths, 1)), np.zeros((1, 0)), 0
+    for place, (columns, closed) in enumerate(group.closed((slice(None), *others), divisions)):
+        if place:
+            np.copyto(by_others[..., columns], 0, where=closed)
+        else:
+            by_set, first = times[columns] * ~closed.reshape(-1, closed.shape[-1]), columns.start
+    return OpenTimes(by_others.reshape(-1, len(times)), by_set, first)
 
 
 def _close(options: Floats, value: float, group: Group, block: Block, divisions: Divisions | None) -> None:

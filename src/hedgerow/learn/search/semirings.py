@@ -20,7 +20,8 @@ from hedgerow.privacy.stop_prior import StopPrior
 
 _LEAST_LOG = -700.0
 CLOSED = -1  # the difference of an option that cannot be taken
-_MOST_TABULATED = 2**20  # largest number of rows for a lookup table by difference
+_NEAR = 64.0  # the largest exponent at which both halves of cosh are added: e⁻⁶⁴ is far below the rounding of a sum
+_MOST_TABULATED = 2**20  # largest size of a lookup table by difference
 _BLOCK_NUMBERS = 2**16  # states times options in a block, so that it fits in the cache
 
 
@@ -95,7 +96,7 @@ def all_models(epsilon: float, prior: StopPrior, loss: Loss | None = None) -> Se
         zero=-np.inf,
         per_row=-epsilon,
         spread=spread if loss is None else None,
-        spreads=lambda rows: _sum_of_spreads(epsilon / 2, rows),
+        spreads=lambda rows: SumOfSpreads(epsilon / 2, rows),
         half=float(np.log(0.5)),
         stop=lambda n_open, depth: np.where(n_open > 0, prior.log_stop(depth), 0.0),
         go=lambda n_open, depth: prior.log_go(depth) - np.log(np.maximum(n_open, 1)),
@@ -186,29 +187,54 @@ class LastChoice:
 
     `a` and `b` are the differences between the counts of the first and the second class in each leaf. For total weights
     this follows from ``cosh x · cosh y = ½ (cosh(x + y) + cosh(x − y))``. For the least errors it follows from
-    ``|a| + |b| = max(|a + b|, |a − b|)``. The common term ``a + b`` is added once for each state.
+    ``|a| + |b| = max(|a + b|, |a − b|)``. The common term ``a + b`` is the difference of the state, whose leaf has the
+    weight ``per_row·n/2 ⊗ spread(a + b)``, too. So it is added once for each state, with a factor that depends on the
+    number of open options only.
     """
 
     def __init__(self, semiring: Semiring, rows: int, depth: int) -> None:
-        self._semiring, self._spreads, self._depth = semiring, semiring.spreads(rows), depth
+        self.spreads, self._semiring, self._depth = semiring.spreads(rows), semiring, depth
+        self._factors = np.empty((2, 0))  # by the number of open options: of the state's spread, and of all spreads
+        assert semiring.spread is not None
+        spread = self._spread = semiring.spread
+        if rows < _MOST_TABULATED:
+            table = spread(np.arange(rows + 1.0))
+            self._spread = lambda differences: table.take(differences.astype(np.intp))
 
     @classmethod
     def of(cls, semiring: Semiring, total: Floats, depth: int) -> Self | None:
         """Return the weights over a table for states at a depth, or None if differences do not suffice."""
         return None if semiring.spread is None or len(total) != 2 else cls(semiring, int(total.sum()), depth)
 
+    @property
+    def has_loops(self) -> bool:
+        """Whether compiled loops compute the spreads; sums of weights need a table."""
+        return not isinstance(self.spreads, SumOfSpreads) or self.spreads.table is not None
+
     def values(self, totals: Floats, n_open: Index, differences: NDArray[np.floating], times: Floats) -> Floats:
         """Return the values of states, shape ``(n,)``."""
-        semiring, options = self._semiring, differences.reshape(len(n_open), len(times))
-        go, stopped = semiring.go(n_open, self._depth), semiring.stop(n_open, self._depth)
-        alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open), self._depth) + semiring.half, semiring.zero)
-        stop = semiring.leaf(totals) + semiring.plus(stopped, alike[:, None], np.ones(1))
-        common = semiring.per_row / 2 * totals.sum(axis=0) + (go + semiring.half)
-        unlike, step = np.empty(len(n_open)), max(1, _BLOCK_NUMBERS // max(1, len(times)))
-        for start in range(0, len(unlike), step):
-            block = slice(start, start + step)
-            unlike[block] = self._spreads(options[block], times)
-        return semiring.plus(stop - common, unlike[:, None], np.ones(1)) + common
+        options, step = differences.reshape(len(n_open), len(times)), max(1, _BLOCK_NUMBERS // max(1, len(times)))
+
+        sums = np.empty(len(n_open))
+        for start in range(0, len(sums), step):
+            sums[start : start + step] = self.spreads(options[start : start + step], times)
+        return self.combine(totals, n_open, sums)
+
+    def combine(self, totals: Floats, n_open: Index, spreads: Floats) -> Floats:
+        """Return the values of states from ⊕ over the spreads of their options."""
+        semiring, (own, common) = self._semiring, self._of_open(int(n_open.max(initial=0)))
+        alike = own.take(n_open) + self._spread(np.abs(totals[0] - totals[1]))
+        of_all = semiring.plus(alike, spreads[:, None], np.ones(1))
+        return of_all + (semiring.per_row / 2 * totals.sum(axis=0) + common.take(n_open))
+
+    def _of_open(self, most: int) -> Floats:
+        if self._factors.shape[1] <= most:
+            semiring, n_open = self._semiring, np.arange(2 * most + 1)
+            alike = np.where(n_open > 0, semiring.go(np.ones_like(n_open), self._depth) + semiring.half, semiring.zero)
+            stop = semiring.plus(semiring.stop(n_open, self._depth), alike[:, None], np.ones(1))
+            factors = semiring.go(n_open, self._depth) + semiring.half
+            self._factors = np.stack([stop - factors, factors])
+        return self._factors
 
 
 def _largest(differences: Array, times: Floats) -> Floats:  # noqa: ARG001 -- multiplicities do not change a minimum
@@ -216,29 +242,41 @@ def _largest(differences: Array, times: Floats) -> Floats:  # noqa: ARG001 -- mu
     return np.where(most < 0, np.inf, most / -2)
 
 
-def _sum_of_spreads(unit: float, rows: int) -> Callable[[Array, Floats], Floats]:
-    """Return a function of differences: the logarithms of the sums of ``cosh(unit·difference)``."""
+class SumOfSpreads:
+    """Logarithms of sums of ``cosh(unit·difference)``."""
 
-    # If D is the largest difference of a state, cosh(x·d) is e^(x·D) times e^(−x·(D − d)) times (1 + e^(−2x·d))/2. For
-    # small tables, the last two factors are looked up. The last factor is set to 0 for `CLOSED`.
-    def fall(steps: Array) -> Floats:
-        exponents = -unit * steps.astype(np.float64)
-        return np.where(exponents < _LEAST_LOG, 0.0, np.exp(np.maximum(exponents, _LEAST_LOG)))
+    # If D is the largest difference of a state, its sum is computed times e^(−unit·D). If D is near, the weight of a
+    # difference d is cosh(unit·d), and the sum is scaled; otherwise, the weight is ½·e^(−unit·(D − d)), because the
+    # other half of cosh is negligible. So each weight is one number of a small table. Its first number is for `CLOSED`.
+    def __init__(self, unit: float, rows: int) -> None:
+        self.unit, self.near, self.table = unit, int(min(rows, _NEAR / unit)), None
+        far = int(min(rows, -_LEAST_LOG / unit)) + 1
+        if self.near + far < _MOST_TABULATED:
+            near, far = np.arange(self.near + 1.0), np.arange(far + 0.0)
+            cosh = (np.exp(unit * near) + np.exp(-unit * near)) / 2
+            self.table = np.concatenate([[0], cosh, self._fall(far) / 2, [0]])
 
-    def even(differences: Array) -> Floats:
-        return np.where(differences < 0, 0.0, (1 + fall(2 * np.abs(differences))) / 2)
+    def __call__(self, differences: Array, times: Floats) -> Floats:
+        """Return logarithms of sums over options."""
+        most = differences.max(axis=1, initial=CLOSED).astype(np.intp)
+        if self.table is None:
+            return self.logarithms(self._weights(differences.astype(np.float64), most[:, None]) @ times, most)
+        places, is_near = differences.astype(np.intp), most <= self.near
+        places *= np.where(is_near, 1, -1)[:, None]
+        places += np.where(is_near, 1, most + (self.near + 2))[:, None]
+        sums = self.table.take(places, mode="clip") @ times
+        sums *= np.where(is_near, 2 * self.table.take(most + (self.near + 2), mode="clip"), 1.0)
+        return self.logarithms(sums, most)
 
-    if rows < _MOST_TABULATED:
-        size = np.arange(rows + 2)
-        falls, evens = fall(size), np.append(even(size[:-1]), 0.0)  # index −1, for `CLOSED`, takes the last entry
-        fall, even = (lambda steps: falls.take(steps)), (lambda differences: evens.take(differences))
-
-    def summed(differences: Array, times: Floats) -> Floats:
-        own = differences.astype(np.intp)
-        most = own.max(axis=1, initial=CLOSED)
-        weights = even(own)
-        weights *= fall(np.subtract(most[:, None], own, out=own))
+    def logarithms(self, sums: Floats, most: Array) -> Floats:
+        """Return the logarithms of sums that were divided by ``e^(unit·most)``."""
         with np.errstate(divide="ignore"):  # all options of a state can be closed
-            return np.log(weights @ times) + unit * most
+            return np.log(sums) + self.unit * most
 
-    return summed
+    def _weights(self, differences: Floats, most: Array) -> Floats:
+        weights = (self._fall(most - differences) + self._fall(most + differences)) / 2
+        return np.where(differences < 0, 0.0, weights)
+
+    def _fall(self, steps: Floats) -> Floats:
+        exponents = -self.unit * steps
+        return np.where(exponents < _LEAST_LOG, 0.0, np.exp(np.maximum(exponents, _LEAST_LOG)))
