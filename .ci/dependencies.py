@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "docs" / "dependencies.csv"
 COLUMNS = ("extra", "package", "requirement", "licence", "needed for")
 # Extras for users; all other extras are for tests, benchmarks and pages.
-EXTRAS = ("plots", "engines", "postgres", "spark", "excel", "statfiles", "client", "service")
+EXTRAS = ("plots", "engines", "postgres", "spark", "fast", "excel", "statfiles", "client", "service")
 # SPDX names of licences that older metadata state differently; the BSD licences were looked up.
 LICENCES = {
     "Apache License, Version 2.0": "Apache-2.0",
