@@ -114,7 +114,7 @@ def test_short_searches_and_installations_without_numba_use_numpy(monkeypatch):
     assert compiled.loops(10**12) is None
 
 
-def test_the_cost_of_a_long_search_depends_on_numba_but_not_the_choice_of_a_search(monkeypatch):
+def test_numba_changes_the_cost_of_a_long_search_but_not_which_is_chosen(monkeypatch):
     shape = SearchShape.of_trees(schema_of(*[Integer(0, 99, tuple(range(5, 95, 5)))] * 6))
     monkeypatch.setattr(compiled, "find_spec", lambda name: name)
     fast = cubes_cost(shape, shape.sizes(5))
@@ -166,7 +166,7 @@ def rows_of_any(space, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("min_support", [0, 0.001])
-def test_the_optimum_of_adult_at_depth_five_takes_a_minute_and_four_gigabytes(min_support):
+def test_adult_at_depth_five_takes_a_minute_and_four_gigabytes(min_support):
     code = f"""
         import resource, time
         import hedgerow as hr

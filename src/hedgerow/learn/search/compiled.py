@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.arrays import Floats, Index, Mask, Whole
 
-LEAST_EVALUATIONS = 250_000_000  # about two seconds with NumPy: importing Numba and loading compiled code takes one
+LEAST_EVALUATIONS = (
+    250_000_000  # about two seconds with NumPy; importing Numba and loading compiled code takes half of that
+)
 Sums = NDArray[np.float32]
 
 

@@ -33,7 +33,7 @@ from hedgerow.schema.schema import Schema
 MOST_OPTIONS = 10_000  # except of a search by pairs of rules
 MOST_STATES, MOST_EVALUATIONS, MOST_NUMBERS = 20_000_000, 2_000_000_000, 100_000_000  # minutes, or gigabytes
 MOST_BOXES, MOST_BOX_EVALUATIONS = 200_000_000, 30_000_000_000
-"""The limits of states and evaluations of a search through boxes, each of which takes one number and little time."""
+"""The limits of states and evaluations of a search through boxes, which takes about a number for each state."""
 MOST_MINUTES = 10  # on one core
 MOST_SECONDS = 8.0
 """The longest expected time of a search that is chosen automatically."""
