@@ -21,7 +21,7 @@ from hedgerow.learn.search.space import Space
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.enumerate_models import constant, schema_of, tables
-from tests.learn.search.test_cubes import DEEP, by_masks, rows_of, wide
+from tests.learn.search.box_searches import DEEP, by_masks, rows_of, wide
 
 NUMBA = pytest.mark.skipif(compiled.find_spec("numba") is None, reason="Numba is not installed (extra 'fast')")
 SIZES = [8, pytest.param(200, marks=pytest.mark.slow)]

@@ -11,38 +11,26 @@ from hypothesis import strategies as st
 from hedgerow.learn.search import cubes
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.cubes import Cubes
-from hedgerow.learn.search.lattice import Masks, PatternMatrix, Search, exhaustive_levels
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.semirings import all_models, least_loss
-from hedgerow.learn.search.space import Space
-from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.enumerate_models import (
-    Models,
     Table,
     coarse_grid,
     constant,
     executions,
-    list_space,
     log_sum,
     models,
     neighbours,
-    schema_of,
-    schemas,
     tables,
 )
 from tests.learn.objectives import KINDS_OF_LOSS
+from tests.learn.search.box_searches import DEEP, by_masks, rows_of, wide
 
 SIZES = [8, pytest.param(300, marks=pytest.mark.slow)]
-wide = st.one_of(schemas.map(Space.of_trees), schemas.map(list_space))
 
 
 def boxed(objective):
     return models(400, objective).filter(lambda found: found.depth and found.space.has_boxes)
-
-
-def by_masks(table, space, depth, semiring, min_rows=0.0):
-    search = Search(PatternMatrix(table.tally, space), exhaustive_levels(space, depth), semiring, min_rows)
-    return Masks(search, range(depth + 1))
 
 
 @pytest.mark.parametrize("objective", KINDS_OF_LOSS)
@@ -98,27 +86,6 @@ def test_a_walk_offers_what_a_walk_by_masks_offers(examples):
                     np.testing.assert_allclose(offered, expected, rtol=1e-11, atol=1e-11)
 
     same()
-
-
-DEEP = {
-    "trees": Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd")), Boolean(missing="bin"))),
-    "trees of 3 classes": Space.of_trees(schema_of(Integer(0, 9, (1, 3)), Boolean(), Boolean(), classes=3)),
-    "lists": list_space(schema_of(Integer(0, 9, (1, 3)), Categorical(tuple("abc")), Boolean())),
-    "trees below a box": Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Boolean(), Boolean())).below(
-        np.array([1, 1, 1, 0, 1, 1, 0, 1], dtype=bool)
-    ),
-}
-
-
-def rows_of(space, seed, scale=1):
-    """Rows anywhere where the search begins, counted so many times."""
-    rng = np.random.default_rng(seed)
-    worlds = sorted(Models(space, 0).begin)
-    classes = len(space.candidates.schema.classes)
-    return Table(
-        space.candidates.schema,
-        tuple((worlds[i], int(rng.integers(classes)), scale) for i in rng.integers(len(worlds), size=40)),
-    )
 
 
 @pytest.mark.parametrize("scale", [1, 2**20])
