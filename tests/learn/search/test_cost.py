@@ -154,8 +154,9 @@ def test_the_contingency_table_cost_counts_visited_boxes_and_tables(space, depth
     assert told.largest >= max(cells) * width * len(space.candidates.schema.classes)
 
 
-def test_booleans_are_counted_by_masks_and_many_cut_points_by_tables():
-    assert space_cost(SearchShape.of(Space.of_trees(BOOLEANS)), 4).method == "masks"
+def test_conjunctions_count_booleans_and_tables_many_cut_points():
+    assert space_cost(SearchShape.of(Space.of_trees(BOOLEANS)), 4).method == "conjunctions"
+    assert space_cost(SearchShape.of(list_space(BOOLEANS, negations=False)), 4).method == "masks"
     assert space_cost(SearchShape.of(Space.of_trees(NUMBERS)), 3).method == "cubes"
     of_two_literals = list_space(schema_of(Boolean(), Boolean()), 2)  # what they leave is no box
     assert space_cost(SearchShape.of(of_two_literals), 2).method in {"masks", "pairs"}

@@ -16,6 +16,7 @@ from sklearn.base import clone
 import hedgerow as hr
 from hedgerow.errors import TooManyRowsError
 from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.conjunctions import Outcomes
 from hedgerow.learn.search.lattice import exhaustive_levels
 from hedgerow.learn.search.losses import OBJECTIVES, Loss
 from hedgerow.learn.search.pairs import Pairs
@@ -79,7 +80,8 @@ def drawn(sampler, weight):
 def samplers(table, plan):
     """Yield a sampler for each way to search."""
     boxes = Boxes.of(plan.space, plan.depth) if plan.depth else None
-    for states in (exhaustive_levels(plan.space, plan.depth), boxes, Pairs.of(plan.space, plan.depth)):
+    others = Pairs.of(plan.space, plan.depth), Outcomes.of(plan.space, plan.depth)
+    for states in (exhaustive_levels(plan.space, plan.depth), boxes, *others):
         if states is not None:
             yield ModelSampler(table.tally, plan, states, quiet)
 

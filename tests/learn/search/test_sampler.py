@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.learn.search import sampler as exact
 from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.conjunctions import Outcomes
 from hedgerow.learn.search.lattice import Search, exhaustive_levels
 from hedgerow.learn.search.losses import Loss
 from hedgerow.learn.search.pairs import Pairs
@@ -119,7 +120,8 @@ def test_a_drawn_size_has_the_same_prior_as_any_other(examples, objective):
         total = log_sum(value for values in expected.values() for value in values)
         boxes = Boxes.of(plan.space, plan.depth) if plan.depth else None
         pairs = Pairs.of(plan.space, plan.depth)
-        for states in filter(None, (exhaustive_levels(plan.space, plan.depth), boxes, pairs)):
+        outcomes = Outcomes.of(plan.space, plan.depth)
+        for states in filter(None, (exhaustive_levels(plan.space, plan.depth), boxes, pairs, outcomes)):
             sampler, drawn = ModelSampler(table.tally, plan, states, quiet), defaultdict(float)
             sampler._models = cache(sampler._models)
             for model, draws in executions(lambda choose, s=sampler: s.sample(float(weight), choose)):

@@ -16,6 +16,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.branch_and_bound import prune
+from hedgerow.learn.search.conjunctions import Outcomes, OutcomeValues
 from hedgerow.learn.search.cost import SearchShape, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node, PatternMatrix, enough
@@ -41,7 +42,8 @@ def find_optimum(
     depth = min(settings.depth, space.n_options)
     cost = space_cost(SearchShape.of(space), depth, settings.priced_as, len(tally.bins_and_counts()[0]))
     affordable = time_limit is None or cost.seconds(_MANY_PATTERNS) < time_limit / 3
-    kind = {"cubes": Boxes, "pairs": Pairs}.get(cost.method) if cost.is_sensible and affordable else None
+    kinds = {"cubes": Boxes, "pairs": Pairs, "conjunctions": Outcomes}
+    kind = kinds.get(cost.method) if cost.is_sensible and affordable else None
     states, start = None if kind is None else kind.of(space, depth), time.monotonic()
     if states is not None:
         deadline = np.inf if time_limit is None else start + time_limit / 2
@@ -72,7 +74,11 @@ def _renamed(optimum: Optimum, options: Index) -> Optimum:
 
 
 def exhaust(
-    tally: Tally, states: Boxes | Pairs, settings: SearchSettings, progress: Progress, deadline: float = np.inf
+    tally: Tally,
+    states: Boxes | Pairs | Outcomes,
+    settings: SearchSettings,
+    progress: Progress,
+    deadline: float = np.inf,
 ) -> Optimum:
     """Return the optimum over all boxes or pairs of rules; raise `TimeoutError` after the deadline."""
     total, done = states.n_states, 0
@@ -100,10 +106,13 @@ def exhaust(
     # If the support of last choices is ignored, values are lower bounds and faster to compute. The walk respects the
     # support. So if its model attains the lower bound, the model is optimal. Trees with a minimum above 1 are excluded:
     # they have many last splits, and a single split without support may suffice to miss the bound.
-    relaxed = isinstance(states, Boxes) and (CAUGHT not in states.space.branches or min_rows <= 1)
+    relaxed = not isinstance(states, Pairs) and (CAUGHT not in states.space.branches or min_rows <= 1)
     while True:
         if isinstance(states, Boxes):
             values = Cubes(tally, states, semiring, min_rows, report, relaxed=relaxed)
+        elif isinstance(states, Outcomes):
+            sizes = range(states.depth, states.depth + 1)
+            values = OutcomeValues(tally, states, semiring, sizes, min_rows, report, relaxed=relaxed)
         else:
             values = PairValues(tally, states, semiring, report, min_rows)
         model = values.walk(states.depth, option, value)

@@ -17,6 +17,7 @@ from hedgerow.errors import SearchTooLargeError
 from hedgerow.learn.search.box_rows import LEAST_CELLS
 from hedgerow.learn.search.boxes import MOST_WORK, Line, Sizes, lines_of, n_divisions, sets_of
 from hedgerow.learn.search.compiled import is_compiled
+from hedgerow.learn.search.conjunctions import count_states
 from hedgerow.learn.search.losses import Objective, n_values
 from hedgerow.learn.search.pairs import MOST_LITERALS, MOST_PAIRED, MOST_RULES
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
@@ -44,6 +45,7 @@ MOST_CELLS = 2**32
 """An upper bound on the number of rows of a table."""
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper searches need too many tables
 _MOST_WORK = 10**30  # far beyond the limits
+Method = Literal["masks", "cubes", "pairs", "conjunctions"]
 _SUMMED = ("states", "evaluations", "fixed", "each", "saved")
 
 # Processor seconds on one thread of an x86-64 server (benchmarks/costs.py), by method, and by whether differences of
@@ -54,6 +56,8 @@ _SUMMED = ("states", "evaluations", "fixed", "each", "saved")
 #   for each pattern: addition to a table of merged axes.
 # - pairs: for each option; evaluation; multiplication; number; table; evaluation and leaf value; and for each pattern:
 #   addition to a table.
+# - conjunctions: for each last evaluation and class; other evaluation; set of tests whose patterns are selected;
+#   evaluation and leaf value; and for each pattern: set of tests that it may pass.
 # `_SAVED` is the part of a last evaluation by differences that compiled loops save.
 _START = 0.02  # of any search
 _SAVED = 5e-9
@@ -62,6 +66,8 @@ _SECONDS = {
     ("masks", False): (3.2e-8, 1.76e-8, 2.7e-11, 1.6e-9, 3.3e-8),
     ("cubes", True): (8e-9, 9e-8, 2.9e-11, 5.5e-4, 0.0, 5e-9),
     ("cubes", False): (3.1e-8, 3.8e-7, 1.4e-10, 3e-4, 1.6e-8, 5e-9),
+    ("conjunctions", True): (1.8e-8, 3e-8, 5e-5, 0.0, 1.5e-10),
+    ("conjunctions", False): (4e-8, 3e-8, 6e-5, 4e-9, 1.5e-10),
     ("pairs", True): (2.3e-5, 7.6e-9, 2.7e-11, 1e-10, 2.5e-5, 0.0, 4e-9),
     ("pairs", False): (1.9e-5, 2.1e-8, 1e-13, 2.3e-9, 2.7e-5, 1.3e-8, 4.1e-9),
 }
@@ -112,12 +118,13 @@ class SearchShape:
         return cls(schema, (LEFT,), n, longest, lines, _literals(schema, negations=negations))
 
     def draw_cost(self, depth: int, objective: Objective, *, draws_size: bool) -> Cost:
-        """Return the cost of one draw; a search by masks is repeated for each size that may be drawn."""
+        """Return the cost of one draw; a search by sets of choices is repeated for each size that may be drawn."""
         key = min(depth, self.n_options), objective, draws_size
         if key not in self._draw_costs:
             cost = space_cost(self, *key[:2])
-            if cost.method == "masks" and draws_size:
-                cost = total_cost([masks_cost(self, size, objective) for size in range(key[0] + 1)])
+            if cost.method in _COST_OF_SIZE and draws_size:
+                cost_of = _COST_OF_SIZE[cost.method]
+                cost = total_cost([cost_of(self, size, objective) for size in range(key[0] + 1)])
             self._draw_costs[key] = cost
         return self._draw_costs[key]
 
@@ -138,6 +145,11 @@ class SearchShape:
         for shape in literal_shapes(self.schema).values():
             cells = min(MOST_CELLS, cells * shape.attribute.n_bins ** min(shape.times, MOST_CELLS.bit_length()))
         return cells
+
+    @property
+    def has_single_tests(self) -> bool:
+        """Whether the search is for trees, and each attribute has a single test."""
+        return CAUGHT in self.branches and sum((self.lines or {}).values()) == self.n_options
 
     @property
     def pairs(self) -> list[tuple[int, int, int]]:
@@ -201,11 +213,12 @@ class Cost:
         The number of pairs of a state and an option.
     classes : int
         The number of classes of the label.
-    method : {"masks", "cubes", "pairs"}
-        How rows are counted: by masks over the distinct patterns of rows, or by contingency tables of boxes or of pairs
-        of rules. The cost of contingency tables grows slowly with the number of patterns.
+    method : {"masks", "cubes", "pairs", "conjunctions"}
+        How rows are counted: by masks over the distinct patterns of rows, by contingency tables of boxes or of pairs of
+        rules, or by conjunctions of tests, if each attribute has a single test. The cost of contingency tables grows
+        slowly with the number of patterns.
     largest : int
-        The size of the largest contingency table, in numbers, for all classes.
+        The size of the largest table of counts, in numbers, for all classes.
     fixed : float
         Seconds on one core that do not depend on the number of patterns.
     each : float
@@ -220,7 +233,7 @@ class Cost:
     states: int
     evaluations: int
     classes: int
-    method: Literal["masks", "cubes", "pairs"] = "masks"
+    method: Method = "masks"
     largest: int = 0
     fixed: float = 0.0
     each: float = 0.0
@@ -390,26 +403,48 @@ def pairs_cost(shape: SearchShape, depth: int, objective: Objective = "errors") 
     return Cost(n, states, states * n, classes, "pairs", largest, fixed, each, shape.cells)
 
 
+def conjunctions_cost(shape: SearchShape, depth: int, objective: Objective = "errors") -> Cost:
+    """Return the cost of all trees if each attribute has a single test, counted by conjunctions of tests."""
+    n, classes, values = shape.n_options, shape.schema.target.n_levels, _n_losses(shape, objective)
+    depth, is_two = min(depth, n), _has_differences(classes, values)
+    counted, last = (1 if is_two else classes), comb(n, depth - 1) << depth - 1 if depth else 0
+    states = count_states(n, depth)
+    # A test is assumed to select half of the patterns. The sets of two tests are counted together.
+    numbers = [comb(n, size) * (counted if size == depth else classes) for size in range(depth + 1)]
+    selected = sum(numbers[size] / 2 ** max(0, size - 2) for size in range(depth + 1))
+    selections = sum(comb(n, max(0, size - 2)) for size in range(depth + 1))
+    work = (last * n * counted, (states - last) * n, selections, states * n * values)
+    fixed, each = _seconds(("conjunctions", is_two), work, (selected,))
+    largest = counted * comb(n, depth - 1) * n if depth else 0
+    return Cost(n, states, states * n, classes, "conjunctions", largest, fixed, each, shape.cells)
+
+
+_COST_OF_SIZE: dict[Method, Callable[[SearchShape, int, Objective], Cost]] = {
+    "masks": masks_cost,
+    "conjunctions": conjunctions_cost,
+}
+
+
 def space_cost(shape: SearchShape, depth: int, objective: Objective = "errors", patterns: int | None = None) -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less.
 
     The number of patterns is given only where nothing is private. By default, methods are compared for more than the
     typical number: of two methods that are quick for typical tables, the one that is faster for large tables is used.
     """
-    n, masks = shape.n_options, masks_cost(shape, depth, objective)
+    n, costs = shape.n_options, [masks_cost(shape, depth, objective)]
     is_list = CAUGHT not in shape.branches
     if is_list and 1 < shape.longest <= MOST_LITERALS and 0 < depth <= MOST_RULES and n <= MOST_PAIRED:
-        other = pairs_cost(shape, depth, objective)
+        costs.append(pairs_cost(shape, depth, objective))
     elif 0 < depth <= _MOST_CHOICES and 0 < n <= MOST_OPTIONS and (sizes := shape.sizes(depth)) is not None:
-        other = cubes_cost(shape, sizes, objective)
-    else:
-        return masks
+        costs.append(cubes_cost(shape, sizes, objective))
+    if shape.has_single_tests and depth:
+        costs.append(conjunctions_cost(shape, depth, objective))
 
     def rank(cost: Cost) -> tuple[bool, bool, float]:
         is_slow = patterns is None and not cost.is_quick
         return not cost.is_sensible, is_slow, cost.seconds(_COMPARED_PATTERNS if patterns is None else patterns)
 
-    return min(masks, other, key=rank)
+    return min(costs, key=rank)
 
 
 def total_cost(costs: Sequence[Cost]) -> Cost:

@@ -18,6 +18,7 @@ from hedgerow.boundary.arrays import Floats, Integers, Mask
 from hedgerow.errors import ArgumentError, SearchTooLargeError, TooManyRowsError
 from hedgerow.learn.releases import ReleaseRunner
 from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.conjunctions import Outcomes, OutcomeValues, count_states
 from hedgerow.learn.search.cost import MOST_NUMBERS, Cost, SearchShape, masks_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import (
@@ -40,8 +41,8 @@ from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
 
 Progress = Callable[[int], object]
-States = Boxes | Pairs | Sequence[ExhaustiveLevel]
-"""The states of a search: boxes or pairs of rules, counted by contingency tables, or sets of sides, by masks."""
+States = Boxes | Pairs | Outcomes | Sequence[ExhaustiveLevel]
+"""The states of a search: boxes or pairs of rules, outcomes of single tests, or sets of sides, counted by masks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +96,23 @@ class Draw:
 
     def states(self) -> States:
         """Return the states of the search, which do not depend on the table."""
-        kinds = {"cubes": Boxes.of, "pairs": Pairs.of}
+        kinds = {"cubes": Boxes.of, "pairs": Pairs.of, "conjunctions": Outcomes.of}
         states = kinds[self.cost.method](self.space, self.depth) if self.cost.method in kinds else None
         return exhaustive_levels(self.space, self.depth) if states is None else states
 
     def valued_states(self) -> Boxes | Sequence[ExhaustiveLevel]:
-        """Return states whose values are all stored; pairs of rules are replaced by sets of sides."""
-        if self.cost.method != "pairs":
+        """Return states from which probabilities can be passed on; others are replaced by sets of sides."""
+        if self.cost.method in ("cubes", "masks"):
             states = self.states()
-            assert not isinstance(states, Pairs)
+            assert not isinstance(states, Pairs | Outcomes)
             if isinstance(states, Boxes):
                 self._check_outside(states)
             return states
         cost = masks_cost(SearchShape.of(self.space), self.depth, self.objective)
-        cost.check("Use rules of one literal (max_literals=1), or fewer rules, to audit a draw exactly.")
+        remedy = "rules of one literal (max_literals=1), or fewer rules"
+        if CAUGHT in self.space.branches:
+            remedy = "fewer attributes or a smaller max_depth"
+        cost.check(f"Use {remedy}, to audit a draw exactly.")
         return exhaustive_levels(self.space, self.depth)
 
     def _check_outside(self, boxes: Boxes) -> None:
@@ -147,6 +151,8 @@ class ModelSampler:
             total = sum(states.sizes.count(choices) for choices in range(plan.depth))
         elif isinstance(states, Pairs):
             total = 1 + states.space.n_options * (plan.depth > 1)
+        elif isinstance(states, Outcomes):
+            total = sum(count_states(states.space.n_options, size) for size in plan.sizes)
         else:
             total = sum(len(level.states) for size in plan.sizes for level in states[:size])
         self._progress = _in_public_steps(total, progress)
@@ -180,7 +186,7 @@ class ModelSampler:
         assert isinstance(models, Masks)
         return OutsideMasks(models, shares).chances
 
-    def _models(self, weight: float) -> Cubes | PairValues | Masks:
+    def _models(self, weight: float) -> Cubes | PairValues | OutcomeValues | Masks:
         plan, loss = self._plan, self._plan.loss
         if self._has_many_rows:
             semiring = all_models_of_many_rows(weight, plan.prior, loss)
@@ -190,6 +196,8 @@ class ModelSampler:
             return Cubes(self._tally, self._states, semiring, progress=self._progress)
         if isinstance(self._states, Pairs):
             return PairValues(self._tally, self._states, semiring, self._progress)
+        if isinstance(self._states, Outcomes):
+            return OutcomeValues(self._tally, self._states, semiring, plan.sizes, progress=self._progress)
         rows = PatternMatrix(self._tally, plan.space)
         return Masks(Search(rows, self._states, semiring), plan.sizes, self._progress)
 
