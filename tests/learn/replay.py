@@ -7,6 +7,7 @@ and the true answers it noises differ by no more than the sensitivity it declare
 from dataclasses import dataclass, field
 
 from hedgerow.learn.search.boxes import Boxes
+from hedgerow.learn.search.conjunctions import Outcomes
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.sampler import ModelSampler
 from hedgerow.privacy.noise import GaussianCounts, Siblings
@@ -35,6 +36,8 @@ def visited(sampler):
         return [[axis.sets.tolist() for axis in sampler._states.axes], sampler._states.depth]
     if isinstance(sampler._states, Pairs):
         return [[group.cells.tolist() for group in sampler._states.groups], sampler._states.depth]
+    if isinstance(sampler._states, Outcomes):
+        return [sets.tolist() for sets in sampler._states.sets]
     return [level.states.tolist() for level in sampler._states]
 
 
