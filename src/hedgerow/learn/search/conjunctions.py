@@ -301,7 +301,7 @@ class OutcomeValues:
 
 
 def _close(options: Numbers, value: float, sets: Whole, few: Mask | None) -> None:
-    """Set `options` to `value` in place for the tests of a set and where a branch has too few rows."""
+    """Set `options` to `value` in place for the tests of a set, and for tests with too few rows in a branch."""
     options[np.arange(len(sets))[:, None], :, sets] = value
     if few is not None:
         np.copyto(options, value, where=few)
