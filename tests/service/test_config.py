@@ -138,7 +138,7 @@ def test_a_misplaced_configuration_key_is_reported_with_its_place(folder):
 
 def test_timeouts_are_the_curators_to_set_and_have_defaults(folder):
     assert Config.read(write(folder)).timeouts.rows == TimeLimits(10, 600, 10)
-    for wrong in ({"query": 0}, {"query": "5"}, {"other": 1}, {"stop": -1}):
+    for wrong in ({"query": 0}, {"query": "5"}, {"other": 1}, {"stop": -1}, {"search": 601}):
         with pytest.raises(ArgumentError, match="timeouts"):
             Config.read(write(folder, timeouts=wrong))
     timeouts = Config.read(write(folder, timeouts={"query": 1.5, "ledger": 3})).timeouts

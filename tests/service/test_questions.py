@@ -186,3 +186,15 @@ def test_hostile_costs_are_refused_in_a_moment_and_before_a_charge(curator, name
     assert time.process_time() - began < 1
     assert len(str(raised.value)) < 400
     assert curator.ledger.account("wards").spent == before
+
+
+@pytest.mark.parametrize("search", ["exact", "greedy"])
+def test_long_exact_searches_are_refused_before_a_charge(tmp_path, search):
+    body = question(epsilon="1", model="tree", parameters={"search": search, "max_depth": 2})
+    with curator_of(f"sqlite:///{tmp_path}/ledger.db", longest_search=1e-3) as curator:
+        if search == "exact":
+            with pytest.raises(QuestionError, match=r"on one core.*at most 0\.001"):
+                curator.ask(Request(ANA, "wards", "fits", "long", body))
+            assert curator.ledger.account("wards").spent == 0
+        else:
+            assert curator.ask(Request(ANA, "wards", "fits", "short", body))

@@ -62,9 +62,8 @@ MARGINALS = question(epsilon="1/4", bins=BINS)
 def curator_of(url, rows=None, cap=3, shares=SHARES, schema=SCHEMA, **more):
     """Open a curator of one dataset."""
     frame, labels = table()
-    held = {
-        name: more.pop(name) for name in ("answer_after", "oversubscribed", "approval", "min_epsilon") if name in more
-    }
+    of_dataset = ("answer_after", "oversubscribed", "approval", "min_epsilon", "longest_search")
+    held = {name: more.pop(name) for name in of_dataset if name in more}
     with ledger_at(url) as ledger:
         if not list(ledger.entries()):
             whole = cap if isinstance(cap, Account) else Account(Fraction(cap))

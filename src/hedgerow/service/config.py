@@ -20,7 +20,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.schema.files import read_mapping
 from hedgerow.schema.schema import Schema
 from hedgerow.service.approvals import Approval
-from hedgerow.service.curator import Curator, HostedDataset
+from hedgerow.service.curator import LONGEST_SEARCH, Curator, HostedDataset
 from hedgerow.service.forms import StrictModel
 from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.database import LEDGER_LIMITS, head_beside
@@ -109,6 +109,7 @@ class TimeoutsConfig(StrictModel):
     lock: float | int = Field(default=10, gt=0, le=600)  # timeout of waiting for a lock in this database
     ledger: float | int = Field(default=15, gt=0, le=600)  # timeout of a query of a ledger in PostgreSQL
     stop: float | int = Field(default=30, gt=0, le=3600)  # timeout of questions in progress when the service stops
+    search: float | int = Field(default=LONGEST_SEARCH, gt=0, le=600)  # expected time of the longest exact search
 
     @property
     def rows(self) -> TimeLimits:
@@ -210,7 +211,14 @@ class Config:
         rows = open_rows(table, schema, config.text_format, self.timeouts.rows)
         least = None if config.min_epsilon is None else exact(config.min_epsilon, "min_epsilon")
         return HostedDataset(
-            schema.without_derivations, rows, config.answer_after, config.oversubscribed, config.approval, least, epoch
+            schema.without_derivations,
+            rows,
+            config.answer_after,
+            config.oversubscribed,
+            config.approval,
+            least,
+            self.timeouts.search,
+            epoch,
         )
 
 

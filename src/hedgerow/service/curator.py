@@ -29,7 +29,7 @@ from hedgerow.service.forms import FORMS, QuestionForm, QuestionKind, read_form,
 from hedgerow.service.ledger.accounts import WHOLE
 from hedgerow.service.ledger.history import History
 from hedgerow.service.ledger.ledger import Answered, ChargeRequest, KnownRequest, Ledger, Reserved
-from hedgerow.service.questions import CheckedQuestion, read_question
+from hedgerow.service.questions import CheckedQuestion, FitQuestion, read_question
 from hedgerow.service.quotas import Quotas
 from hedgerow.service.receipts import Signer
 from hedgerow.service.requests import Caller, Request
@@ -39,6 +39,7 @@ from hedgerow.text.messages import shown
 
 _LOG = logging.getLogger(__name__)
 MOST_ENTRIES = 1000  # the maximum number of entries on a page of the ledger
+LONGEST_SEARCH = 60
 _PAUSE = 5  # seconds after which an unavailable question may be sent again
 
 
@@ -56,6 +57,7 @@ class HostedDataset:
     # Which questions the curator must approve before they are charged
     approval: Approval = "off"
     min_epsilon: Fraction | None = None  # smallest epsilon of a question
+    longest_search: float = LONGEST_SEARCH  # expected seconds of the longest exact search of a question
     epoch: int | None = None  # current epoch before the rows were read; only its budget is charged for them
 
     def __post_init__(self) -> None:
@@ -373,7 +375,9 @@ class Curator(ProcessBound):
             form = read_form(kind, body)
             _check_epsilon(form, held.min_epsilon)
             target = held.rows.target
-            return form, read_question(form, held.schema, target, self._noise, adds_up_rho=adds_up_rho)
+            question = read_question(form, held.schema, target, self._noise, adds_up_rho=adds_up_rho)
+            _check_search(question, held.longest_search)
+            return form, question
         except errors.HedgerowError as error:  # contains only the question and public information
             problem = str(error)
         except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError):  # of libraries
@@ -400,6 +404,15 @@ def _check_epsilon(form: QuestionForm, least: Fraction | None) -> None:
     if least is not None and exact(form.epsilon, "epsilon") < least:
         problem = f"epsilon must be at least {least} for questions about this dataset"
         raise errors.QuestionError(f"{problem}, got {shown(form.epsilon)}.")
+
+
+def _check_search(question: CheckedQuestion, longest: float) -> None:
+    cost = question.cost if isinstance(question, FitQuestion) else None
+    if cost is not None and cost.seconds() > longest:
+        raise errors.QuestionError(
+            f"the exact search is expected to take {cost.seconds():.0f} seconds on one core, and this service allows "
+            f"at most {longest:g}; use search='auto', a smaller size, or fewer attributes."
+        )
 
 
 def _notes(dataset: str, epoch: int, held: HostedDataset) -> tuple[Fact, ...]:

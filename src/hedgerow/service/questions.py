@@ -14,6 +14,7 @@ from hedgerow.errors import ArgumentError, SchemaError
 from hedgerow.hypotheses import Always, read_onnx
 from hedgerow.learn.learners import learners_of
 from hedgerow.learn.private_base import PrivateSpecification
+from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.searches import SearchSpecification
 from hedgerow.models.decisions import by_class
 from hedgerow.models.files import model_from_dict
@@ -141,9 +142,13 @@ class FitQuestion:
     charge: Charge
 
     @property
+    def cost(self) -> Cost | None:
+        """Computational cost of an exact search."""
+        return self.learner.search_cost(self.schema) if isinstance(self.learner, SearchSpecification) else None
+
+    @property
     def public(self) -> dict[str, Any]:
-        cost = self.learner.search_cost(self.schema) if isinstance(self.learner, SearchSpecification) else None
-        return {"search": "none" if cost is None else str(cost)}
+        return {"search": "none" if self.cost is None else str(self.cost)}
 
     @property
     def largest_answer(self) -> int:
