@@ -88,6 +88,17 @@ def test_values_of_depth_five_are_those_by_masks(name, least):
         assert item.total(5) == pytest.approx(other.total(5), rel=1e-12)
 
 
+@pytest.mark.parametrize("least", [10**18, pytest.param(0, marks=NUMBA)], ids=["NumPy", "compiled"])
+@pytest.mark.parametrize("alone", [0, 2])
+def test_a_split_that_catches_or_leaves_too_few_rows_is_not_taken(alone, least):
+    """A single row of the second class is in the first or in the last of three bins."""
+    space, counts = Space.of_trees(schema_of(Integer(0, 9, (1, 3)))), np.array([[5, 0], [5, 0], [5, 0]])
+    counts[alone] = 0, 1
+    tally = hr.Tally(space.candidates.schema, np.arange(3)[:, None], counts)
+    for min_rows, expected in ((1, 0.5), (2, 1.0)):
+        assert values_of(tally, Boxes.of(space, 1), least_loss(0.5), min_rows, least)[0] == expected
+
+
 @given(st.integers(1, 6).flatmap(lambda n: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=1)))
 def test_steps_lead_from_set_to_set(sets):
     sets = np.array(sets)
