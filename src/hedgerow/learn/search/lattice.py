@@ -55,6 +55,21 @@ class PatternMatrix:
     def __len__(self) -> int:
         return self._sides.shape[1]
 
+    @property
+    def satisfied(self) -> NDArray[np.floating]:
+        """1 if a pattern satisfies an option, else 0, shape ``(n_patterns, n_options)``."""
+        return self._caught
+
+    @property
+    def weights(self) -> NDArray[np.floating]:
+        """The rows of each class and pattern, shape ``(n_classes, n_patterns)``."""
+        return self._counts
+
+    @property
+    def unavoidable(self) -> NDArray[np.floating]:
+        """The least loss of each pattern's rows, shape ``(n_patterns,)``."""
+        return self._floor
+
     def blocks(self, n_states: int) -> Iterator[Index]:
         size = max(1, _BLOCK_BYTES // (8 * max(len(self), self.space.n_options * len(self._counts), 1)))
         for start in range(0, n_states, size):

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from typing import Literal
 
-from hedgerow.learn.search.lattice import Node
+from hedgerow.boundary.arrays import Array
+from hedgerow.learn.search.lattice import LeafNode, Node
 from hedgerow.learn.search.losses import FINE_STEPS, LeafLoss, Loss, Objective
 from hedgerow.learn.search.squares import SquaredLoss
 from hedgerow.tally import Tally
 
 Progress = Callable[[int, int, int], object]
-Limit = Literal["time"]
+Limit = Literal["time", "interrupt"]  # what ended a search before its model was proven to be optimal
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,16 @@ class Optimum:
     lower_bound: float  # a lower bound on the objective of any model within the settings
     n_states: int  # the number of visited states
     stopped_by: Limit | None = None  # the limit that was reached before the search was complete
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the model is proven to be optimal."""
+        return self.lower_bound >= self.objective
+
+
+def best_leaf(total: Array, loss: LeafLoss) -> Optimum:
+    """Return the best model of a single leaf, from the counts of all rows, without a lower bound."""
+    return Optimum(LeafNode(loss.best(total)), float(loss.least(total)), -inf, 1)
 
 
 def loss_of(objective: Objective | SquaredLoss, n_levels: int) -> LeafLoss:
