@@ -496,7 +496,7 @@ class UselessModelWarning(UserWarning):
 
 
 class SearchLimitWarning(UserWarning):
-    """A search without privacy reached its time or memory limit before it proved that its model is optimal."""
+    """A search without privacy reached its time limit or was interrupted before it proved that its model is optimal."""
 
 
 class LabelsOnlyWarning(UserWarning):

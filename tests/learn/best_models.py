@@ -1,16 +1,20 @@
 """The best rule list and the best tree by trying all of them, row by row; and small problems to try them on."""
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
 from hedgerow import Tally
+from hedgerow.learn.search.branch_and_bound import prune
 from hedgerow.learn.search.lattice import LeafNode
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
+from hedgerow.learn.search.optimum import best_leaf
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Label, Schema
 from tests.learn.objectives import objective_of
@@ -25,6 +29,11 @@ VALUES = {
     Integer(0, 9, (3, 5), missing="bin"): [1, 4, 8, None],
 }
 """Kinds of attributes, each with values that reach all of its bins."""
+
+
+def pruned(rows, settings, deadline=np.inf):
+    """Return the optimum by branch and bound, from the best leaf."""
+    return prune(rows, settings, best_leaf(rows.weights.sum(axis=1), rows.loss), deadline, lambda *_: None)
 
 
 @dataclass(frozen=True)
@@ -139,3 +148,26 @@ def account(problem, model, objective="errors"):
     supports = caught if CAUGHT not in problem.space.branches else [rows for rows, _, _ in leaves] if caught else []
     depth = max(depth for _, _, depth in leaves)
     return lost, len(caught), depth, min(map(len, supports), default=len(problem.rows))
+
+
+def as_given(problem, settings):
+    """Return the settings as the search takes them: with tables in the place of their names."""
+    return replace(settings, objective=objective_of(settings.objective, len(problem.schema.classes)))
+
+
+def least(problem, settings):
+    return problem.least(settings.depth, settings.min_rows, settings.penalty, settings.objective)
+
+
+def check_model(problem, settings, found):
+    """Check that the model is one within the terms, and that its objective is its own, all row by row."""
+    loss, options, depth, support = account(problem, found.model, settings.objective)
+    assert found.objective == loss + settings.penalty * options
+    assert depth <= settings.depth
+    assert not options or support >= max(settings.min_rows, 1)
+
+
+def clock(ticks):
+    """A clock that is early until it has been read so often, and then late."""
+    readings = itertools.chain([0.0] * ticks, itertools.repeat(1e9))
+    return SimpleNamespace(monotonic=lambda: next(readings))

@@ -1,3 +1,5 @@
+import signal
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
 
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.errors import SearchLimitWarning, TooManyRowsError
+from hedgerow.learn import optimal
 from hedgerow.learn.search import branch_and_bound
 from hedgerow.learn.search.losses import FINE_STEPS, OBJECTIVES, Loss
 from hedgerow.models import Leaf
@@ -176,6 +179,27 @@ def test_without_time_there_is_a_model_with_a_gap(clf, errors):
     assert clf.objective_ < errors / 7214 + 0.02  # the search that comes first has found something good
     model = clf.tree_ if isinstance(clf, hr.OptimalTreeClassifier) else clf.rule_list_
     check_own_account(clf, model, compas(), clf.min_support, 0.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ctrl_c_ends_the_search_with_a_model_and_a_gap(kind, monkeypatch):
+    """The interrupt comes during the search; `fit` returns, and the warning states objective, bound, gap and advice."""
+
+    @contextmanager
+    def interrupting(*_, **__):
+        yield lambda **_: signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(optimal, "progress_bar", interrupting)
+    clf = kind(**{"max_rules": 11} if kind is KINDS[0] else {"max_depth": 5}, min_support=0.05)
+    problem = (
+        r"was interrupted \(Ctrl-C\) .* objective is 0\.\d+, .* lower bound is 0\.\d+ \(gap .*\)\. Let .* or use a"
+    )
+    with pytest.warns(SearchLimitWarning, match=problem):
+        clf.fit_tally(compas())
+    assert (clf.optimal_, clf.stopped_by_) == (False, "interrupt")
+    assert clf.lower_bound_ < clf.objective_
+    model = clf.tree_ if isinstance(clf, hr.OptimalTreeClassifier) else clf.rule_list_
+    check_own_account(clf, model, compas(), 0.05, 0.0)
 
 
 def test_with_little_memory_the_tree_is_optimal_too(monkeypatch):

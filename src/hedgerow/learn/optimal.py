@@ -50,6 +50,10 @@ from hedgerow.text.progress import progress_bar
 
 _STEPS = 2**20  # per row, at most: the resolution of penalties, so that sums of objectives are exact
 _SMALLER = "use a smaller max_depth or max_rules, fewer cut points, or a larger min_support or regularization"
+_STOPS = {
+    "time": ("reached its time limit (time_limit={:g} seconds)", "Raise time_limit"),
+    "interrupt": ("was interrupted (Ctrl-C)", "Let the search finish"),
+}
 _EXACT = 2**50  # sums of a loss and a few penalties, in steps, are exact in float64 below this
 
 
@@ -117,7 +121,7 @@ def proof(optimum: Optimum, tally: Tally) -> dict[str, Any]:
 
 
 class CertifiedEstimator(TallyEstimator):
-    """Estimator that warns if a limit stopped the search before optimality was proven."""
+    """Estimator that warns if the search was stopped before optimality was proven."""
 
     time_limit: float | None
     objective_: float
@@ -129,13 +133,13 @@ class CertifiedEstimator(TallyEstimator):
     def _publish(self, model: Any, /, **facts: Any) -> None:
         super()._publish(model, **facts)
         if self.stopped_by_ is not None:
-            problem = (
-                f"The search reached its time limit (time_limit={self.time_limit:g} seconds) before optimality was "
-                f"proven. The model's "
-                f"objective is {self.objective_:.6g}, and the proven lower bound is {self.lower_bound_:.6g} "
-                f"(gap {self.objective_ - self.lower_bound_:.2g})."
+            stop, advice = _STOPS[self.stopped_by_]
+            warn(
+                f"The search {stop.format(self.time_limit)} before optimality was proven. The model's objective is "
+                f"{self.objective_:.6g}, and the proven lower bound is {self.lower_bound_:.6g} "
+                f"(gap {self.objective_ - self.lower_bound_:.2g}). {advice}, or {_SMALLER}.",
+                SearchLimitWarning,
             )
-            warn(f"{problem} Raise time_limit, or {_SMALLER}.", SearchLimitWarning)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

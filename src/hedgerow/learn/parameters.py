@@ -123,7 +123,8 @@ regularization : float, default=0
     mean loss plus these penalties.
 time_limit : float, optional
     The approximate time limit in seconds. If it is reached, `fit` returns the best model found so far with its proven
-    optimality gap and issues a `SearchLimitWarning`.
+    optimality gap and issues a `SearchLimitWarning`. Ctrl-C (`KeyboardInterrupt`) during the search has the same effect
+    at any time, with or without a limit.
 """,
     "points": """
 points : int, default=20
@@ -199,9 +200,9 @@ lower_bound_ : float
     A proven lower bound on the objective of every model that the parameters allow.
 n_states_ : int
     The number of states that were searched.
-stopped_by_ : {"time", "memory"} or None
-    The limit that ended the search before the model was proven to be optimal: `time_limit`, or 2 GiB of memory for one
-    level. None if the model is optimal. `fit` issues a `SearchLimitWarning` with the gap.
+stopped_by_ : {"time", "interrupt"} or None
+    What ended the search before the model was proven to be optimal: `time_limit`, or Ctrl-C. None if the model is
+    optimal. `fit` issues a `SearchLimitWarning` with the gap.
 """,
 }
 """Entries of numpydoc sections by name, without the indent of a class's docstring."""

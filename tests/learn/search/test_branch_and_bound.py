@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from hedgerow import Tally
 from hedgerow.learn.search import branch_and_bound, last_two, lattice
-from hedgerow.learn.search.branch_and_bound import BranchAndBound, Division, prune
+from hedgerow.learn.search.branch_and_bound import BranchAndBound, Division
 from hedgerow.learn.search.lattice import PatternMatrix
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.optimum import SearchSettings
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.learn.search.states import States
 from hedgerow.schema import Boolean, Candidates, Label, Schema
-from tests.learn.best_models import Problem, problems
+from tests.learn.best_models import Problem, problems, pruned
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
@@ -239,7 +239,7 @@ def test_memory_stays_within_its_bound_and_the_best_tree_is_found(monkeypatch, o
     for most in (2**31, 2**18):
         monkeypatch.setattr(branch_and_bound, "MOST_BYTES", most)
         tracemalloc.start()
-        found.append(prune(rows, terms, None, lambda *_: None))
+        found.append(pruned(rows, terms))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert found[0].objective == found[1].objective == found[1].lower_bound

@@ -1,5 +1,6 @@
 import itertools
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,17 +12,17 @@ from hypothesis import strategies as st
 from hedgerow import Tally
 from hedgerow.learn.search import branch_and_bound, certified, lattice
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.branch_and_bound import prune
+from hedgerow.learn.search.branch_and_bound import narrow_search, prune
 from hedgerow.learn.search.certified import exhaust, find_optimum, rows_needed
 from hedgerow.learn.search.cost import SearchShape, space_cost
 from hedgerow.learn.search.lattice import LeafNode, PatternMatrix
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
-from hedgerow.learn.search.optimum import Optimum, SearchSettings
+from hedgerow.learn.search.optimum import Optimum, SearchSettings, best_leaf
 from hedgerow.learn.search.pairs import Pairs
-from hedgerow.learn.search.space import Space
+from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Integer, Label, Schema
-from tests.learn.best_models import account, make_problem, problems
-from tests.learn.objectives import ALL_OBJECTIVES, objective_of
+from tests.learn.best_models import as_given, check_model, clock, least, make_problem, problems
+from tests.learn.objectives import ALL_OBJECTIVES
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
 SIZES = pytest.mark.parametrize("examples", [10, pytest.param(5000, marks=pytest.mark.slow)])
@@ -29,27 +30,15 @@ objectives = st.sampled_from(ALL_OBJECTIVES)
 terms_of = st.builds(SearchSettings, st.integers(0, 4), st.integers(0, 5), PENALTIES, objectives)
 
 
-def find(problem, settings, time_limit=None):
+def find(problem, settings, deadline=np.inf):
+    """Return the optimum by branch and bound; for rule lists after a narrow search."""
     settings = as_given(problem, settings)
     loss = Loss.of(settings.objective, len(problem.schema.classes), FINE_STEPS)
-    return prune(PatternMatrix(problem.tally, problem.space, loss), settings, time_limit, lambda *_: None)
-
-
-def as_given(problem, settings):
-    """Return the settings as the search takes them: with tables in the place of their names."""
-    return replace(settings, objective=objective_of(settings.objective, len(problem.schema.classes)))
-
-
-def least(problem, settings):
-    return problem.least(settings.depth, settings.min_rows, settings.penalty, settings.objective)
-
-
-def check_model(problem, settings, found):
-    """Check that the model is one within the terms, and that its objective is its own, all row by row."""
-    loss, options, depth, support = account(problem, found.model, settings.objective)
-    assert found.objective == loss + settings.penalty * options
-    assert depth <= settings.depth
-    assert not options or support >= max(settings.min_rows, 1)
+    rows = PatternMatrix(problem.tally, problem.space, loss)
+    known = best_leaf(rows.weights.sum(axis=1), rows.loss)
+    if CAUGHT not in problem.space.branches and settings.depth:
+        known = narrow_search(rows, settings, known, deadline)
+    return prune(rows, settings, known, deadline, lambda *_: None)
 
 
 @SIZES
@@ -60,7 +49,7 @@ def test_what_is_found_is_the_best_model_that_there_is(examples, narrow):
     def best(problem, settings):
         with pytest.MonkeyPatch.context() as patch:
             if narrow:
-                patch.setattr(branch_and_bound, "_QUICK_STATES", 1)
+                patch.setattr(branch_and_bound, "_NARROW_STATES", 1)
             result = find(problem, settings)
         check_model(problem, settings, result)
         assert result.objective == result.lower_bound == least(problem, settings)
@@ -140,33 +129,40 @@ def test_by_whichever_way_the_best_model_is_found(examples):
 WIDE = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(5, 95, 5))) for i in range(6)}, Label("y", (0, 1)))
 
 
-@pytest.mark.parametrize(("depth", "limit", "way"), [(3, None, "exhaust"), (3, 1e-3, "prune"), (9, None, "prune")])
-def test_all_boxes_are_valued_where_that_is_affordable(monkeypatch, depth, limit, way):
-    used = []
+@pytest.mark.parametrize(
+    ("depth", "limit", "used"),
+    [
+        (3, None, ["exhaust 3"]),
+        (3, 1e-3, ["prune 3"]),
+        (9, None, ["prune 9"]),
+    ],
+)
+def test_all_boxes_are_valued_if_there_is_time(monkeypatch, depth, limit, used):
+    calls = []
+
+    def noted(*given, name):
+        calls.append(f"{name} {next(item for item in given if isinstance(item, SearchSettings)).depth}")
+        return Optimum(LeafNode(0), 1e9, 0, 0)
+
     for name in ("exhaust", "prune"):
-        monkeypatch.setattr(
-            certified, name, lambda *_, name=name: [used.append(name), Optimum(LeafNode(0), 0, 0, 0)][1]
-        )
-    rows = np.random.default_rng(0).integers(0, 100, (50, 6))
-    tally = Tally.count(rows, rows[:, 0] % 2, WIDE)
-    assert space_cost(SearchShape.of(Space.of_trees(WIDE)), 3).method == "cubes"
-    find_optimum(tally, Space.of_trees(WIDE), SearchSettings(depth, 1, 0.0), limit, lambda *_: None)
-    assert used == [way]
+        monkeypatch.setattr(certified, name, partial(noted, name=name))
+    rng = np.random.default_rng(0)
+    rows = np.repeat(rng.integers(0, 100, (1000, 6)), 2, axis=0)
+    found = find_optimum(
+        Tally.count(rows, rng.integers(0, 2, 2000), WIDE),
+        Space.of_trees(WIDE),
+        SearchSettings(depth, 20, 0.0),
+        limit,
+        lambda *_: None,
+    )
+    assert calls == used
+    assert found.objective < 1e9  # better models that came first are kept
 
 
 @pytest.mark.parametrize(("patterns", "method"), [(10, "masks"), (10**4, "cubes")])
 def test_the_way_is_chosen_by_the_patterns_that_there_are(patterns, method):
     schema = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(10, 18))) for i in range(10)}, Label("y", (0, 1)))
     assert space_cost(SearchShape.of(Space.of_trees(schema)), 2, patterns=patterns).method == method
-
-
-def test_boxes_that_take_too_long_are_left_for_the_pruned_search(monkeypatch):
-    rows = np.random.default_rng(0).integers(0, 100, (50, 6))
-    tally, clock = Tally.count(rows, rows[:, 0] % 2, WIDE), itertools.count(0, 40.0)
-    monkeypatch.setattr(certified, "prune", lambda *found: Optimum(LeafNode(0), found[2], 0, 0))
-    monkeypatch.setattr(certified, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    left = find_optimum(tally, Space.of_trees(WIDE), SearchSettings(3, 1, 0.0), 60.0, lambda *_: None)
-    assert left.objective < 60
 
 
 @given(problems(), terms_of)
@@ -183,12 +179,6 @@ def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
             check(item, is_tree)
 
     check(find(problem, settings).model, len(problem.space.branches) == 2)
-
-
-def clock(ticks):
-    """A clock that is early until it has been read so often, and then late."""
-    readings = itertools.chain([0.0] * ticks, itertools.repeat(1e9))
-    return SimpleNamespace(monotonic=lambda: next(readings))
 
 
 @pytest.mark.parametrize("examples", [25, pytest.param(5000, marks=pytest.mark.slow)])
@@ -208,9 +198,9 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
             patch.setattr(lattice, "_BLOCK_BYTES", 1)
             patch.setattr(branch_and_bound, "MOST_BYTES", 1)  # the clock is read for each state
             if narrow:
-                patch.setattr(branch_and_bound, "_QUICK_STATES", 1)
+                patch.setattr(branch_and_bound, "_NARROW_STATES", 1)
             patch.setattr(branch_and_bound, "time", clock(ticks))
-            result = find(problem, settings, time_limit=1.0)
+            result = find(problem, settings, deadline=1.0)
         check_model(problem, settings, result)
         assert result.lower_bound <= least(problem, settings) <= result.objective
         stopped.append(result.lower_bound < result.objective)
@@ -220,18 +210,14 @@ def test_what_is_found_in_time_comes_with_a_bound_that_holds(examples, narrow):
     assert not all(stopped)
 
 
-@pytest.mark.parametrize(("kind", "expected"), [("list", [101.0, 109.0]), ("tree", [109.0])])
-def test_the_quick_search_has_a_tenth_of_the_time_where_it_comes_first(kind, expected, monkeypatch):
-    problem, full, deadlines = make_problem(3, kind), branch_and_bound.BranchAndBound, []
-    monkeypatch.setattr(branch_and_bound, "time", SimpleNamespace(monotonic=lambda: 100.0))
-
-    def noted(*given, **more):
-        deadlines.append(more.get("deadline", np.inf))
-        return full(*given, **more)
-
-    monkeypatch.setattr(branch_and_bound, "BranchAndBound", noted)
-    find(problem, SearchSettings(3, 0, 0.0), time_limit=10.0)
-    assert deadlines == expected
+@pytest.mark.parametrize(("kind", "deadlines"), [("list", [101.0]), ("tree", [])])
+def test_the_narrow_search_of_lists_has_a_tenth_of_the_time(kind, deadlines, monkeypatch):
+    problem, used = make_problem(1, kind), []
+    monkeypatch.setattr(certified, "_QUICK", 0.0)
+    monkeypatch.setattr(certified, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    monkeypatch.setattr(certified, "narrow_search", lambda *given: [used.append(given[3]), given[2]][1])
+    find_optimum(problem.tally, problem.space, SearchSettings(3, 0, 0.0), 10.0, lambda *_: None)
+    assert used == deadlines
 
 
 @SIZES

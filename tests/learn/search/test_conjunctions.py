@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.learn.search import conjunctions
-from hedgerow.learn.search.branch_and_bound import prune
 from hedgerow.learn.search.certified import exhaust
 from hedgerow.learn.search.conjunctions import (
     OutcomeCounts,
@@ -31,6 +30,7 @@ from hedgerow.learn.search.semirings import all_models, all_models_of_many_rows,
 from hedgerow.learn.search.space import Space
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema import Boolean, Categorical, Integer
+from tests.learn.best_models import pruned
 from tests.learn.draws import EPSILONS, plan_of, quiet
 from tests.learn.enumerate_models import (
     ANY_TABLE,
@@ -352,7 +352,7 @@ def test_the_best_tree_has_the_objective_of_branch_and_bound(examples):
         tally = booleans(seed, 5, 25)
         space, terms = Space.of_trees(tally.schema), SearchSettings(depth, min_rows, penalty)
         result = exhaust(tally, Outcomes.of(space, depth), terms, lambda *_: None)
-        expected = prune(PatternMatrix(tally, space), terms, None, lambda *_: None)
+        expected = pruned(PatternMatrix(tally, space), terms)
         assert result.objective == result.lower_bound == expected.objective == expected.lower_bound
 
     best()

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow import Tally
-from hedgerow.learn.search.branch_and_bound import BranchAndBound, prune
+from hedgerow.learn.search.branch_and_bound import BranchAndBound
 from hedgerow.learn.search.lattice import PatternMatrix
 from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.neighbours import Neighbours
 from hedgerow.learn.search.optimum import SearchSettings
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Integer, Label, Schema
-from tests.learn.best_models import Problem
+from tests.learn.best_models import Problem, pruned
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 3.0])
 SIZES = pytest.mark.parametrize("examples", [20, pytest.param(2000, marks=pytest.mark.slow)])
@@ -94,7 +94,7 @@ def test_the_best_tree_is_found_with_the_bounds_and_without(examples):
         with pytest.MonkeyPatch.context() as patch:
             if not has_bounds:
                 patch.setattr(Neighbours, "bounds", lambda _, totals, sizes: totals)  # noqa: ARG005
-            found = prune(rows, terms, None, lambda *_: None)
+            found = pruned(rows, terms)
         assert found.objective == found.lower_bound == problem.least(depth, max(min_rows, 1), penalty)
 
     is_best()
@@ -115,7 +115,7 @@ def test_a_threshold_that_divides_no_rows_bounds_no_other():
     schema = Schema({"a": Integer(0, 39, tuple(range(39)))}, Label("y", (0, 1)))
     rows = tuple({"a": a, "y": int(11 < a <= 21 or a > 31)} for a in range(5, 40))
     problem = Problem(schema, rows, Space.of_trees(schema))
-    found = prune(PatternMatrix(problem.tally, problem.space), SearchSettings(2, 1, 0.0), None, lambda *_: None)
+    found = pruned(PatternMatrix(problem.tally, problem.space), SearchSettings(2, 1, 0.0))
     assert found.objective == problem.least(2) == 0
 
 
@@ -124,6 +124,6 @@ def test_most_thresholds_are_never_taken():
     X = rng.integers(0, 300, (300, 2))
     schema = Schema({name: Integer(0, 299, tuple(range(299))) for name in "ab"}, Label("y", (0, 1)))
     tally = Tally.count(X, ((X[:, 0] > 100) ^ (X[:, 1] > 220)).astype(int), schema)
-    found = prune(PatternMatrix(tally, Space.of_trees(schema)), SearchSettings(2, 1, 0.0), None, lambda *_: None)
+    found = pruned(PatternMatrix(tally, Space.of_trees(schema)), SearchSettings(2, 1, 0.0))
     assert found.objective == 0
     assert found.n_states < 200  # of two for each of 598 thresholds

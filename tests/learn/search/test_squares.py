@@ -14,7 +14,6 @@ from hedgerow.learn.objectives import RegressionLoss
 from hedgerow.learn.search import squares
 from hedgerow.learn.search.box_rows import BoxRows
 from hedgerow.learn.search.boxes import Boxes
-from hedgerow.learn.search.branch_and_bound import prune
 from hedgerow.learn.search.certified import exhaust
 from hedgerow.learn.search.lattice import PatternMatrix, counting_type
 from hedgerow.learn.search.optimum import SearchSettings
@@ -23,7 +22,7 @@ from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import Space
 from hedgerow.learn.search.squares import SquaredLoss
 from hedgerow.schema import Boolean, Candidates, Number, Schema
-from tests.learn.best_models import Problem, leaves_of, make_problem
+from tests.learn.best_models import Problem, leaves_of, make_problem, pruned
 
 LEVELS = st.sampled_from([2, 3, 4, 5, 32, 33, 255, 256])
 
@@ -209,9 +208,9 @@ def test_searches_by_signed_counts_find_the_best_model_that_there_is(kind, examp
         space = space_of(schema, kind, numbers.candidates)
         expected = numbers.least(depth, max(min_rows, 1), Fraction(penalty)) - viewed.constant
         matrix = PatternMatrix(viewed.tally, space, viewed.loss)
-        early = prune(matrix, terms, 1e-9, lambda *_: None)
+        early = pruned(matrix, terms, deadline=0.0)
         assert early.lower_bound <= expected <= early.objective
-        found = [prune(matrix, terms, None, lambda *_: None)]
+        found = [pruned(matrix, terms)]
         for states in (Boxes.of(space, min(depth, space.n_options)), Pairs.of(space, min(depth, space.n_options))):
             if states is not None:
                 found.append(exhaust(viewed.tally, states, terms, lambda *_: None))

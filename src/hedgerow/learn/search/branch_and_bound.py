@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +38,8 @@ from hedgerow.learn.search.space import CAUGHT, LEFT
 from hedgerow.learn.search.states import Cache, States, distinct
 
 MOST_BYTES = 2**31  # memory for the branches of states, at all levels together
-_QUICK_STATES = 20_000  # target for the number of states in the last level of the quick search
+_NARROW_STATES = 20_000  # target for the number of states in the last level of a narrow search
 _FEW = 1_000  # branches whose values are computed faster together than one after the other
-_QUICK = 0.1  # largest share of the time limit for the quick search
 _STOP = -1  # instead of an option: the state is a leaf
 
 
@@ -277,45 +277,40 @@ def _narrow(impurity: Floats, width: int) -> Mask:
 
 
 def _impurity(counts: Floats) -> Floats:
-    """Return the unnormalised Gini impurity, which only ranks the options of a quick search."""
+    """Return the unnormalised Gini impurity, which only ranks the options of a narrow search."""
     size = counts.sum(axis=0)
     return size - (counts**2).sum(axis=0) / np.maximum(size, 1)
 
 
-def prune(rows: PatternMatrix, settings: SearchSettings, time_limit: float | None, progress: Progress) -> Optimum:
-    """Return the optimum by branch and bound, with a quick search that follows few options."""
-    # The quick search provides a fallback model. For lists it runs first, because its objective is also a budget.
-    start, limit = time.monotonic(), np.inf if time_limit is None else time_limit
-    everything, is_list = np.ones((1, len(rows)), dtype=bool), CAUGHT not in rows.space.branches
-    model: Node = LeafNode(rows.loss.best(rows.totals(everything)[:, 0]))
-    objective = _objective(rows, settings, model, everything)
+def prune(
+    rows: PatternMatrix, settings: SearchSettings, known: Optimum, deadline: float, progress: Progress
+) -> Optimum:
+    """Return the optimum by branch and bound, or after the deadline a known model with a lower bound."""
     if not settings.depth:
-        return Optimum(model, objective, objective, 1)
+        return replace(known, lower_bound=known.objective)
+    search = BranchAndBound(rows, settings, deadline=deadline, progress=progress)
+    return replace(_better(search, known), stopped_by="time" if search.is_late else None)
 
-    def better(search: BranchAndBound) -> tuple[float, float, Node]:
-        """Return a lower bound, and the objective and the model of the search if they are better than the known."""
-        found = Division(search, States.root(rows), settings.depth, np.array([np.nextafter(objective, -np.inf)]))
-        bound = float(found.values[0])
-        if search.is_late or bound >= objective:
-            return min(bound, objective), objective, model
-        other = search.model(found)
-        return bound, _objective(rows, settings, other, everything), other
 
-    def quick() -> tuple[float, float, Node]:
-        deadline = time.monotonic() + _QUICK * limit
-        search = BranchAndBound(rows, settings, width=_width(rows, settings), deadline=deadline)
-        found = better(search)
-        return better(BranchAndBound(rows, settings, width=1)) if search.is_late else found
+def narrow_search(rows: PatternMatrix, settings: SearchSettings, known: Optimum, deadline: float) -> Optimum:
+    """Return a good model by following few options of each state, without a lower bound."""
+    search = BranchAndBound(rows, settings, width=_width(rows, settings), deadline=deadline)
+    better = _better(search, known)
+    if search.is_late:
+        better = _better(BranchAndBound(rows, settings, width=1), known)
+    return replace(better, lower_bound=-np.inf)
 
-    if is_list:
-        _, objective, model = quick()
-    search = BranchAndBound(rows, settings, deadline=start + (1 - _QUICK) * limit, progress=progress)
-    bound, objective, model = better(search)
-    if not search.is_late:
-        return Optimum(model, objective, bound, search.n_states)
-    if not is_list:
-        _, objective, model = quick()
-    return Optimum(model, objective, bound, search.n_states, "time")
+
+def _better(search: BranchAndBound, known: Optimum) -> Optimum:
+    """Return the best model of a search, or the known model if that is as good or time is short, with a bound."""
+    rows, settings, budget = search.rows, search.settings, np.nextafter(known.objective, -np.inf)
+    division = Division(search, States.root(rows), settings.depth, np.array([budget]))
+    bound = float(division.values[0])
+    if search.is_late or bound >= known.objective:
+        return replace(known, lower_bound=min(bound, known.objective), n_states=search.n_states)
+    model = search.model(division)
+    objective = _objective(rows, settings, model, np.ones((1, len(rows)), dtype=bool))
+    return Optimum(model, objective, bound, search.n_states)
 
 
 def _objective(rows: PatternMatrix, settings: SearchSettings, model: Node, here: Mask) -> float:
@@ -327,6 +322,6 @@ def _objective(rows: PatternMatrix, settings: SearchSettings, model: Node, here:
 
 
 def _width(rows: PatternMatrix, settings: SearchSettings) -> int:
-    """Return the number of options of each state that the quick search follows."""
+    """Return the number of options of each state that a narrow search follows."""
     steps = max(settings.depth - 1, 1)
-    return max(1, int(_QUICK_STATES ** (1 / steps)) // len(rows.space.branches))
+    return max(1, int(_NARROW_STATES ** (1 / steps)) // len(rows.space.branches))
