@@ -135,6 +135,30 @@ def test_numba_changes_the_cost_of_a_long_search_but_not_which_is_chosen(monkeyp
     assert (fast.is_quick, fast.is_sensible) == (slow.is_quick, slow.is_sensible)
 
 
+@NUMBA
+def test_loops_are_compiled_where_no_folder_can_be_written(monkeypatch):
+    import numba
+
+    compile_loop = numba.njit
+
+    def njit(*functions, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return compile_loop(*functions, **options)
+
+    monkeypatch.setattr(numba, "njit", njit)
+    sides, most = np.ones((2, 1, 3), dtype=np.float32), np.empty((1, 1))
+    compiled._compiled.__wrapped__().largest(sides, Steps.of(np.ones((1, 2), dtype=bool)), most)
+    assert most == 2
+
+
+@NUMBA
+def test_numpy_is_used_if_numba_cannot_be_imported(monkeypatch):
+    """For example because it does not support the installed version of NumPy."""
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert compiled._compiled.__wrapped__() is None
+
+
 def test_importing_hedgerow_imports_no_numba():
     code = "import sys, hedgerow, hedgerow.learn; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -67,12 +67,19 @@ def loops(evaluations: int) -> Loops | None:
 
 
 @cache
-def _compiled() -> Loops:
-    import numba  # slow to import
-
+def _compiled() -> Loops | None:
+    try:
+        import numba  # slow to import
+    except ImportError:  # Numba does not support the installed NumPy
+        return None
     # Sums may be added in any order. Numbers are finite.
-    compile_loop: Any = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "nnan", "nsz"})
-    return Loops(*map(compile_loop, (_largest, _largest_supported, _sum_weights)))
+    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "nnan", "nsz"}}
+    compile_loop: Any = numba.njit
+    functions = _largest, _largest_supported, _sum_weights
+    try:
+        return Loops(*(compile_loop(function, cache=True, **options) for function in functions))
+    except RuntimeError:  # no folder for compiled code can be written
+        return Loops(*(compile_loop(function, **options) for function in functions))
 
 
 # All loops take a table of sums, summed over the sets of all axes but the first, shape ``(n_bins, n, n_options)``, and
