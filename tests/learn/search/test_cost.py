@@ -54,6 +54,14 @@ def test_the_cost_is_told_in_words():
     assert str(told).endswith(f"{told.seconds():.1g} s on one core for 10,000 distinct patterns of rows")
 
 
+def test_the_method_does_not_depend_on_whether_numba_is_installed(monkeypatch):
+    """Otherwise a seed could draw another model on another installation."""
+    shape = SearchShape.of_trees(schema_of(*[Integer(0, 9, (1, 3))] * 3))
+    slower = replace(masks_cost(shape, 2), method="cubes", fixed=masks_cost(shape, 2).fixed + 1, saved=2.0)
+    monkeypatch.setattr(cost, "cubes_cost", lambda *_: slower)
+    assert space_cost(shape, 2).method == "masks"
+
+
 def test_more_patterns_than_there_can_be_take_no_longer():
     told = space_cost(SearchShape.of_trees(schema_of(*[Boolean()] * 5)), 2)
     assert told.cells == 32

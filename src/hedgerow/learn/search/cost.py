@@ -442,7 +442,7 @@ def space_cost(shape: SearchShape, depth: int, objective: Objective = "errors", 
 
     def rank(cost: Cost) -> tuple[bool, bool, float]:
         is_slow = patterns is None and not cost.is_quick
-        return not cost.is_sensible, is_slow, cost.seconds(_COMPARED_PATTERNS if patterns is None else patterns)
+        return not cost.is_sensible, is_slow, cost._numpy_seconds(_COMPARED_PATTERNS if patterns is None else patterns)
 
     return min(costs, key=rank)
 
