@@ -159,6 +159,21 @@ def test_all_boxes_are_valued_if_there_is_time(monkeypatch, depth, limit, used):
     assert found.objective < 1e9  # better models that came first are kept
 
 
+@pytest.mark.parametrize(("rows", "used"), [(300, "prune"), (30_000, "exhaust")])
+def test_branch_and_bound_takes_trees_of_single_tests_if_patterns_are_few(monkeypatch, rows, used):
+    calls = []
+    for name in ("exhaust", "prune"):
+        monkeypatch.setattr(
+            certified, name, lambda *_, name=name: [calls.append(name), Optimum(LeafNode(0), 1e9, 0, 0)][1]
+        )
+    rng = np.random.default_rng(0)
+    X = rng.random((rows, 40)) < 0.5
+    schema = Schema({f"x{i}": Boolean() for i in range(40)}, Label("y", (0, 1)))
+    tally = Tally.count(X, rng.integers(0, 2, rows), schema)
+    find_optimum(tally, Space.of_trees(schema), SearchSettings(4, 1, 0.0), None, lambda *_: None)
+    assert calls == [used]
+
+
 @pytest.mark.parametrize(("patterns", "method"), [(10, "masks"), (10**4, "cubes")])
 def test_the_way_is_chosen_by_the_patterns_that_there_are(patterns, method):
     schema = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(10, 18))) for i in range(10)}, Label("y", (0, 1)))

@@ -18,13 +18,14 @@ from hedgerow.boundary.arrays import Floats, Index
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.branch_and_bound import narrow_search, prune
 from hedgerow.learn.search.conjunctions import Outcomes, OutcomeValues
-from hedgerow.learn.search.cost import Cost, SearchShape, space_cost
+from hedgerow.learn.search.cost import Cost, SearchShape, masks_cost, space_cost
 from hedgerow.learn.search.cubes import Cubes
 from hedgerow.learn.search.lattice import InnerNode, LeafNode, Node, PatternMatrix, enough
 from hedgerow.learn.search.lookahead import Lookahead, Rated
 from hedgerow.learn.search.losses import LeafLoss
 from hedgerow.learn.search.optimum import Limit, Optimum, Progress, SearchSettings, best_leaf, loss_of
 from hedgerow.learn.search.pairs import Pairs, PairValues
+from hedgerow.learn.search.sampler import one_thread
 from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.tally import Tally
@@ -32,6 +33,7 @@ from hedgerow.tally import Tally
 _QUICK = 0.5  # seconds: a shorter search by contingency tables needs no first model
 _FIRST = 0.1  # largest share of the time limit for the first rule list
 _AHEAD = 0.1  # share of the time for wider lookahead during the search
+_VISITED = 0.2  # time of branch and bound for trees of single tests by errors, as a share of the estimate for masks
 _MOST_NUMBERS = 2**27  # patterns times options of a matrix for a first model
 
 
@@ -44,7 +46,8 @@ def find_optimum(
     space = replace(space, options=space.options[supported])
     search = _AnytimeSearch(tally, space, settings, np.inf if time_limit is None else time_limit, progress)
     try:
-        search.run()
+        with one_thread():
+            search.run()
     except (TimeoutError, KeyboardInterrupt) as stop:  # a second Ctrl-C during the next line is not caught
         search.stop("time" if isinstance(stop, TimeoutError) else "interrupt")
     return _renamed(search.best, supported)
@@ -90,7 +93,13 @@ class _AnytimeSearch:
         self.best = replace(self.best, lower_bound=max(self.best.lower_bound, bound), stopped_by=limit)
 
     def _cost(self, depth: int) -> Cost:
-        return space_cost(SearchShape.of(self._space), depth, self._settings.priced_as, self._n_patterns)
+        """Return the cost of the search by contingency tables, or by masks if branch and bound is faster."""
+        shape, objective, patterns = SearchShape.of(self._space), self._settings.priced_as, self._n_patterns
+        cost = space_cost(shape, depth, objective, patterns)
+        if cost.method == "conjunctions" and self._loss.is_errors:
+            masks = masks_cost(shape, depth, objective)
+            return masks if _VISITED * masks.seconds(patterns) < cost.seconds(patterns) else cost
+        return cost
 
     def _states(self, depth: int, cost: Cost) -> Boxes | Pairs | Outcomes | None:
         """Return the states of a search by contingency tables, or None if it needs branch and bound or more time."""
