@@ -247,7 +247,8 @@ class SumOfSpreads:
 
     # If D is the largest difference of a state, its sum is computed times e^(−unit·D). If D is near, the weight of a
     # difference d is cosh(unit·d), and the sum is scaled; otherwise, the weight is ½·e^(−unit·(D − d)), because the
-    # other half of cosh is negligible. So each weight is one number of a small table. Its first number is for `CLOSED`.
+    # other half of cosh is negligible. So each weight is one number of a small table. If D is
+    # near, `CLOSED` has the first number, 0; otherwise, its weight is below e⁻⁶⁴, which is negligible, too.
     def __init__(self, unit: float, rows: int) -> None:
         self.unit, self.near, self.table = unit, int(min(rows, _NEAR / unit)), None
         far = int(min(rows, -_LEAST_LOG / unit)) + 1
