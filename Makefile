@@ -123,7 +123,7 @@ verify:  ## rebuild the last commit, and compare it with PROVENANCE=file of a re
 BENCHMARKS := accuracy exact_accuracy prior stop_probability published speed exact base_two optimal optimal_raw league scorecards wide several_classes \
 	two_way_tables risk_scores segments readability three_models objectives calibration reasons cut_points quantiles exact_risk membership epsilon forests \
 	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model install_size service ledger federation spark \
-	forecasts way reports outcomes optimal_numbers costs aim when chance evaluation leaf_shares model_choice private_forest
+	forecasts way reports outcomes optimal_numbers anytime costs aim when chance evaluation leaf_shares model_choice private_forest
 bench: $(TESTED) $(VENV)/.lab  ## repeat the benchmarks (a day; see benchmarks/README.md)
 	cd benchmarks && for b in $(BENCHMARKS); do PYTHONPATH=.. $(abspath $(BIN))/python $$b.py || exit 1; done
 

@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import duckdb
+import numpy as np
 from measure import report, use_all_cores
 
 import hedgerow as hr
@@ -82,10 +83,7 @@ def make(folder, rows):
     """Write the rows as Parquet files, unless they are there; return the pattern of their names."""
     folder = Path(folder) / f"census-{rows}"
     folder.mkdir(parents=True, exist_ok=True)
-    connection = duckdb.connect(config={"memory_limit": "4GB"})
-    sizes = [len(attribute.bins) for _, attribute in schema().attributes]
-    cells = (f"least({n - 1}, floor({n} * power({_uniform('p', a)}, 2.5)))::INT AS c{a}" for a, n in enumerate(sizes))
-    connection.execute(f"CREATE TABLE profiles AS SELECT p, {', '.join(cells)} FROM range({PROFILES}) t(p)")
+    connection, sizes = _profiles()
     for file, start in enumerate(range(0, rows, rows // FILES)):
         path = folder / f"part-{file}.parquet"
         if not path.exists():
@@ -96,21 +94,46 @@ def make(folder, rows):
     return str(folder / "*.parquet")
 
 
+def counted(rows):
+    """Return the cells of each pattern of the rows, and its counts by class, without making the rows."""
+    connection, sizes = _profiles()
+    cells = ", ".join(f"c{a}::UTINYINT AS c{a}" for a in range(len(sizes)))
+    query = f"SELECT {cells}, count(*) FILTER (NOT rich) AS poor, count(*) FILTER (rich) AS rich FROM ("
+    arrays = connection.execute(f"{query}SELECT *, u < {_odds()} AS rich FROM ({_cells(sizes, 0, rows)})) GROUP BY ALL")
+    columns = list(arrays.fetchnumpy().values())
+    return np.column_stack(columns[:-2]), np.column_stack(columns[-2:])
+
+
+def _profiles():
+    """Return a connection with the table of profiles, and the number of cells of each attribute."""
+    connection = duckdb.connect(config={"memory_limit": "4GB"})
+    sizes = [len(attribute.bins) for _, attribute in schema().attributes]
+    cells = (f"least({n - 1}, floor({n} * power({_uniform('p', a)}, 2.5)))::INT AS c{a}" for a, n in enumerate(sizes))
+    connection.execute(f"CREATE TABLE profiles AS SELECT p, {', '.join(cells)} FROM range({PROFILES}) t(p)")
+    return connection, sizes
+
+
 def _drawn(sizes, start, stop):
-    """Return SQL for the rows with these numbers: bits of each, then its cells, then its values."""
+    """Return SQL for the rows with these numbers: their cells, then their values."""
+    names = schema().names
+    values = ", ".join(f"{_value(name, a)} AS {name}" for a, name in enumerate(names))
+    label = f"CASE WHEN u < {_odds()} THEN '>50K' ELSE '<=50K' END AS income"
+    return f"SELECT {values}, {label} FROM ({_cells(sizes, start, stop)})"
+
+
+def _odds():
+    return " + ".join(f"{gain} * (c{schema().names.index(name)} {test})::INT" for name, test, gain in ODDS)
+
+
+def _cells(sizes, start, stop):
+    """Return SQL for the cells of the rows with these numbers, from bits of each row."""
     bits = ", ".join(f"{_bits('i', a)} AS h{a}" for a in range(len(sizes)))
     profile = f"floor({PROFILES} * power({_uniform('i', 98)}, 3))::INT AS p, {_uniform('i', 99)} AS u"
     cells = ", ".join(
         f"CASE WHEN h{a} % {DEVIATES} = 0 THEN (h{a} // {DEVIATES}) % {n} ELSE c{a} END AS c{a}, h{a} // 65536 AS h{a}"
         for a, n in enumerate(sizes)
     )
-    names = schema().names
-    values = ", ".join(f"{_value(name, a)} AS {name}" for a, name in enumerate(names))
-    odds = " + ".join(f"{gain} * (c{names.index(name)} {test})::INT" for name, test, gain in ODDS)
-    return (
-        f"SELECT {values}, CASE WHEN u < {odds} THEN '>50K' ELSE '<=50K' END AS income FROM (SELECT {cells}, u FROM"
-        f" (SELECT {bits}, {profile} FROM range({start}, {stop}) t(i)) JOIN profiles USING (p))"
-    )
+    return f"SELECT {cells}, u FROM (SELECT {bits}, {profile} FROM range({start}, {stop}) t(i)) JOIN profiles USING (p)"
 
 
 def _bits(key, stream):

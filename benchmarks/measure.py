@@ -60,6 +60,16 @@ def recorded(raw, columns):
     return pd.read_csv(raw).reindex(columns=columns)
 
 
+def kept(name, columns):
+    """Return the records of ``results/<name>.csv`` as text, or none if it has other columns."""
+    path = RESULTS / f"{name}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        return list(reader) if reader.fieldnames == list(columns) else []
+
+
 def median_seconds(call, repeats=7):
     """Return the median wall-clock seconds of `call`, after one run that does not count."""
     call()

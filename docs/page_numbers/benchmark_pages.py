@@ -28,7 +28,7 @@ GROUPS = {
     "Cut points": ("cut_points", "quantiles"),
     "Audits and attacks": ("epsilon", "exact_risk", "membership", "forests", "worlds", "chance"),
     "Learning from marginals": ("marginals", "bins", "columns", "two_way_tables", "hypotheses", "federation"),
-    "Certified optima": ("optimal", "optimal_raw", "optimal_numbers"),
+    "Certified optima": ("optimal", "optimal_raw", "optimal_numbers", "anytime"),
     "Time and memory": (
         "speed",
         "exact",

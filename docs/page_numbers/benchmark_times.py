@@ -49,6 +49,25 @@ def exact_times() -> str:
     return markdown(("search", "states", "options weighed", "seconds", "goal", "predicted", "baseline"), rows)
 
 
+@table
+def large_draws() -> str:
+    """Seconds, memory and accuracy of exact draws of the size of certified searches."""
+    rows = (
+        (
+            row["what"],
+            row["with"],
+            *(f"{int(row[key]):,}" for key in ("patterns", "states", "weighed")),
+            row["reason"] or row["seconds"],
+            f"≤ {row['goal']}" if row["goal"] else "",
+            *(row[key] for key in ("predicted s", "MB")),
+            short(row["accuracy"], 3) if row["accuracy"] else "",
+        )
+        for row in records("exact_large.csv")
+    )
+    head = ("search", "with", "patterns", "states", "options weighed", "seconds", "goal", "predicted", "MB", "accuracy")
+    return markdown(head, rows, (0, 1))
+
+
 def _depths() -> list[Row]:
     return [row for row in records("exact_growth.csv") if row["grown"].startswith("depth")]
 

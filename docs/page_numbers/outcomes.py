@@ -1,8 +1,8 @@
-"""Numbers, costs and certified regression trees: benchmarks/outcomes.py and optimal_numbers.py."""
+"""Numbers and costs: benchmarks/outcomes.py."""
 
 from __future__ import annotations
 
-from page_numbers.marks import Row, between, markdown, number, records, short, sized, table
+from page_numbers.marks import Row, markdown, number, records, short, sized, table
 
 TITLES = {
     "wages": "wages, dollars a week",
@@ -81,34 +81,6 @@ def outcome_costs() -> str:
     compared = ("above the optimum, goal 3 %", "below drawn by errors, goal 15 %")
     head = ("expected cost", "ε", "drawn by costs", "certified optimum", "drawn by errors", *compared)
     return markdown(head, rows)
-
-
-@table
-def optimal_numbers() -> str:
-    """Return certified regression trees of hedgerow and STreeD."""
-    keys = ("what", "solver", "seconds", "of means", "of levels")
-    says = {"True": "yes", "False": "no"}
-    rows = ((*(row[key] for key in keys), says[row["says optimal"]]) for row in records("optimal_numbers.csv"))
-    head = ("problem", "solver", "seconds", "squared error of means", "of levels", "claims optimality")
-    return markdown(head, rows, (0, 1, 5))
-
-
-def _ratios(few: bool) -> str:
-    result = {(row["what"], row["solver"]): float(row["seconds"]) for row in records("optimal_numbers.csv")}
-    names = [what for what, solver in result if solver == "STreeD" and ("33 levels" in what) == few]
-    return between((result[what, "hedgerow"] / result[what, "STreeD"] for what in names), 1)
-
-
-@number
-def optimal_ratio_few() -> str:
-    """Return how many times as long hedgerow takes as STreeD, with few levels."""
-    return _ratios(few=True)
-
-
-@number
-def optimal_ratio_many() -> str:
-    """Return the same with many levels."""
-    return _ratios(few=False)
 
 
 @number
