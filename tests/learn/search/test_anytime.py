@@ -19,7 +19,7 @@ from hedgerow.learn.search.optimum import SearchSettings
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import Space
 from hedgerow.schema import Boolean, Label, Schema
-from tests.learn.best_models import as_given, check_model, clock, least, problems
+from tests.learn.best_models import as_given, check_model, clock, least, make_problem, problems
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
 SIZES = pytest.mark.parametrize("examples", [8, pytest.param(1000, marks=pytest.mark.slow)])
@@ -109,6 +109,18 @@ def test_a_deadline_at_any_look_leaves_a_model_and_a_bound_that_hold(search, mon
                 assert result.lower_bound <= best <= result.objective
 
     holds()
+
+
+@METHODS
+@pytest.mark.parametrize("seed", [5, 28])
+def test_the_best_model_does_not_depend_on_time(search, monkeypatch, method, seed):
+    """Lookahead during the search finds another tree that is as good as the optimum of the complete search."""
+    problem, terms = make_problem(seed, "tree"), SearchSettings(3 + seed % 2, 1, [0.0, 0.25, 1.0][seed % 3])
+    found = []
+    for share in (0.0, np.inf):
+        monkeypatch.setattr(certified, "_AHEAD", share)
+        found.append(search(problem, terms, method, is_long=True))
+    assert found[0].model == found[1].model
 
 
 @pytest.mark.parametrize("is_second", [False, True])

@@ -138,7 +138,8 @@ class _AnytimeSearch:
 
     def _improve(self, other: Optimum) -> None:
         """Take the better model and the better bound."""
-        better = min(self.best, other, key=lambda optimum: optimum.objective)
+        # The model of a complete search is taken even if a tree of the lookahead, which depends on time, is as good.
+        better = min(other, self.best, key=lambda optimum: optimum.objective)
         bound = min(better.objective, max(self.best.lower_bound, other.lower_bound))
         n_states = self.best.n_states + other.n_states
         self.best = replace(better, lower_bound=bound, n_states=n_states, stopped_by=other.stopped_by)
