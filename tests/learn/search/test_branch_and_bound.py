@@ -18,7 +18,7 @@ from hedgerow.learn.search.optimum import SearchSettings
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.learn.search.states import States
 from hedgerow.schema import Boolean, Candidates, Label, Schema
-from tests.learn.best_models import Problem, problems, pruned
+from tests.learn.best_models import Problem, make_problem, problems, pruned
 from tests.learn.objectives import ALL_OBJECTIVES, objective_of
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
@@ -254,3 +254,11 @@ def test_states_that_were_not_recognised_as_one_do_no_harm(problem, depth, min_r
         search, root = begun(problem, SearchSettings(depth, min_rows, penalty))
         first = np.array([float(len(problem.rows))])
         assert Division(search, root, depth, first).values == problem.least(depth, min_rows, penalty)
+
+
+def test_fewer_branches_are_divided_together_if_there_is_a_time_limit():
+    problem = make_problem(1, "tree")
+    rows = PatternMatrix(problem.tally, problem.space)
+    settings = SearchSettings(3, 1, 0.0)
+    timed, free = (BranchAndBound(rows, settings, deadline=deadline).share() for deadline in (1e9, np.inf))
+    assert timed == branch_and_bound._TIMED < free

@@ -38,6 +38,7 @@ from hedgerow.learn.search.space import CAUGHT, LEFT
 from hedgerow.learn.search.states import Cache, States, distinct
 
 MOST_BYTES = 2**31  # memory for the branches of states, at all levels together
+_TIMED = 2**14  # most branches that are divided together if there is a time limit, which is checked in between
 _NARROW_STATES = 20_000  # target for the number of states in the last level of a narrow search
 _FEW = 1_000  # branches whose values are computed faster together than one after the other
 _STOP = -1  # instead of an option: the state is a leaf
@@ -127,7 +128,8 @@ class BranchAndBound:
     def share(self) -> int:
         """Return how many branches of the states of one level fit in its share of the memory."""
         # A branch is a set of rows, which is copied when states with the same rows are merged, and some numbers.
-        return max(1, MOST_BYTES // self.settings.depth // (6 * self.parts[LEFT].shape[1] + 200))
+        most = MOST_BYTES // self.settings.depth // (6 * self.parts[LEFT].shape[1] + 200)
+        return max(1, most if np.isinf(self.deadline) else min(most, _TIMED))
 
     def _late(self) -> bool:
         self.is_late = self.is_late or time.monotonic() > self.deadline
