@@ -181,6 +181,12 @@ def test_without_time_there_is_a_model_with_a_gap(clf, errors):
     check_own_account(clf, model, compas(), clf.min_support, 0.0)
 
 
+def test_the_warning_states_a_time_limit_of_any_type_of_number():
+    clf = hr.OptimalTreeClassifier(max_depth=5, min_support=0.05, time_limit=Fraction(1, 10**9))
+    with pytest.warns(SearchLimitWarning, match=r"\(time_limit=1/1000000000 seconds\)"):
+        clf.fit_tally(compas())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_ends_the_search_with_a_model_and_a_gap(kind, monkeypatch):
     """The interrupt comes during the search; `fit` returns, and the warning states objective, bound, gap and advice."""

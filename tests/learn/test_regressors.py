@@ -72,6 +72,14 @@ def test_the_best_regression_tree_predicts_the_level_of_the_mean():
     assert result.tree_.predictions == (3.0,)  # Σ(y − 3)² = 12 + 8 = 20; of 1 it is 32, of 5 it is 48
 
 
+@pytest.mark.parametrize("regressor", [hr.OptimalTreeRegressor, hr.OptimalRuleListRegressor])
+def test_a_clip_whose_square_is_0_in_float64_is_taken(regressor):
+    schema = Schema({"a": Boolean()}, Number("y", 0, 10, 8))
+    for numbers, objective in (([1.0, 1.0, 1.0], 0), ([1.0, 9.0, 9.0], 1 / 3)):
+        result = regressor(clip=1e-200, schema=schema).fit(np.array([[0]] * 3), np.array(numbers))
+        assert (result.objective_, result.lower_bound_) == (objective, objective)
+
+
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [

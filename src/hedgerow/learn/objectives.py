@@ -136,10 +136,12 @@ class RegressionLoss(RowLoss):
 
     def problem(self, tally: Tally) -> SearchProblem:
         # Levels have equal distances. No pair of a row and a best prediction is further apart than the rows' own
-        # levels, so a clip beyond these changes nothing. Other losses need the counts of all levels.
+        # levels, so a clip beyond these changes nothing. Other losses need the counts of all levels. A clip below the
+        # width of a level is left to them, too, because its square can round to 0.
         by_level, levels = tally.total(), tally.schema.target.n_levels
         present, bound = np.flatnonzero(by_level), min(Fraction(self.clip) * levels, Fraction(levels - 1))
-        if self.objective != "squared" or (len(present) and present[-1] - present[0] > bound):
+        reach = max(1, int(present[-1] - present[0])) if len(present) else 1
+        if self.objective != "squared" or reach > bound:
             return super().problem(tally)
         squares = SquaredLoss(levels)
         return SearchProblem(squares.tally(tally), squares, bound**2, squares.constant(by_level))

@@ -51,7 +51,7 @@ from hedgerow.text.progress import progress_bar
 _STEPS = 2**20  # per row, at most: the resolution of penalties, so that sums of objectives are exact
 _SMALLER = "use a smaller max_depth or max_rules, fewer cut points, or a larger min_support or regularization"
 _STOPS = {
-    "time": ("reached its time limit (time_limit={:g} seconds)", "Raise time_limit"),
+    "time": ("reached its time limit (time_limit={} seconds)", "Raise time_limit"),
     "interrupt": ("was interrupted (Ctrl-C)", "Let the search finish"),
 }
 _EXACT = 2**50  # sums of a loss and a few penalties, in steps, are exact in float64 below this

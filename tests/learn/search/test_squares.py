@@ -201,7 +201,7 @@ def test_searches_by_signed_counts_find_the_best_model_that_there_is(kind, examp
         numbers, (depth, min_rows, penalty) = number_problem(seed, kind, clip), terms
         viewed = RegressionLoss("squared", clip=clip).problem(numbers.tally)
         levels = np.unique(numbers.labels)
-        assert isinstance(viewed.objective, SquaredLoss) == (levels[-1] - levels[0] <= numbers.bound)
+        assert isinstance(viewed.objective, SquaredLoss) == (max(1, levels[-1] - levels[0]) <= numbers.bound)
         if not isinstance(viewed.objective, SquaredLoss):
             return
         schema, terms = viewed.tally.schema, SearchSettings(depth, min_rows, penalty, viewed.objective)

@@ -143,7 +143,7 @@ class BranchAndBound:
         parts = list[Node]()
         for branch in (CAUGHT, LEFT):
             masks, place = division.states.masks & self.parts[branch][[option]], self.place.get(branch)
-            states = States(masks, np.zeros(1), np.zeros(1), division.states.rarest)
+            states = States(masks, np.full(1, -np.inf), np.zeros(1), division.states.rarest)
             below = 0 if place is None else division.depth - 1
             parts.append(self._model(states, below, 0.0 if place is None else division.bounds[0, place, option]))
         return InnerNode(option, *parts)

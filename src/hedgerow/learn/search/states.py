@@ -33,7 +33,7 @@ class States:
         """Return the state of all rows."""
         live = np.ones((1, len(rows)), dtype=bool)
         sizes = rows.totals(live).sum(axis=0)
-        return cls(np.packbits(live, axis=1), np.zeros(1), sizes, np.zeros(1, dtype=np.intp))
+        return cls(np.packbits(live, axis=1), np.full(1, -np.inf), sizes, np.zeros(1, dtype=np.intp))
 
 
 def distinct(masks: NDArray[np.uint8]) -> tuple[Index, Index]:
