@@ -33,7 +33,7 @@ class MergedAxes:
 
     n_cells: int  # the number of combinations of bins
     code: Whole  # the combination of each pattern, shape ``(n_patterns,)``
-    bins: slice  # the axes' bins among those of all axes
+    bins: slice  # the places of the axes' bins in the bins of all axes
     members: Floats  # 1 if a combination contains a bin, else 0, shape ``(n_cells, n_bins)``
 
     @classmethod

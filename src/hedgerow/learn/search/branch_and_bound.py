@@ -12,8 +12,8 @@ be part of a better model within the budget:
 - equivalent points: rows with the same pattern are in the same leaf of any model, so their loss is at least the loss of
   their best value (Angelino et al., *Learning Certifiably Optimal Rule Lists*, JMLR 2018, Section 3.14);
 - best so far: the best known list for lists, and the best known tree of the same rows for trees;
-- siblings: the budget of a branch is what the budget of its state leaves over a lower bound of the other branch. The
-  larger branches are valued first, because they leave the least to the smaller ones;
+- siblings: the budget of a branch is the budget of its state minus a lower bound of the other branch. The larger
+  branches are valued first, because they leave the smallest budgets;
 - neighbouring thresholds: see `neighbours.py`.
 
 The bounds hold for any loss that is a sum over rows of terms that depend on the class and on the value of the leaf, of

@@ -428,8 +428,8 @@ _COST_OF_SIZE: dict[Method, Callable[[SearchShape, int, Objective], Cost]] = {
 def space_cost(shape: SearchShape, depth: int, objective: Objective = "errors", patterns: int | None = None) -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less.
 
-    The number of patterns is given only where nothing is private. By default, methods are compared for more than the
-    typical number: of two methods that are quick for typical tables, the one that is faster for large tables is used.
+    The number of patterns is given only if nothing is private. By default, methods are compared for more than the
+    typical number: if two methods are quick for typical tables, the search uses the faster method for large tables.
     """
     n, costs = shape.n_options, [masks_cost(shape, depth, objective)]
     is_list = CAUGHT not in shape.branches
@@ -440,9 +440,11 @@ def space_cost(shape: SearchShape, depth: int, objective: Objective = "errors", 
     if shape.has_single_tests and depth:
         costs.append(conjunctions_cost(shape, depth, objective))
 
+    compared = _COMPARED_PATTERNS if patterns is None else patterns
+
     def rank(cost: Cost) -> tuple[bool, bool, float]:
         is_slow = patterns is None and not cost.is_quick
-        return not cost.is_sensible, is_slow, cost._numpy_seconds(_COMPARED_PATTERNS if patterns is None else patterns)
+        return not cost.is_sensible, is_slow, cost.seconds(compared) + cost.saved
 
     return min(costs, key=rank)
 

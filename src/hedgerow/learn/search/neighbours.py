@@ -6,19 +6,19 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Index, Mask
 
-_MOST_SKIPPED = 16  # thresholds of an attribute that the first round leaves out between two others
+_MOST_SKIPPED = 16  # thresholds of an attribute that the first round leaves out between two thresholds
 _LEAST_RUN = 8  # thresholds for which rounds pay
 
 
 class Neighbours:
-    """Runs of tests, each of which catches all rows that the test before it catches, such as thresholds.
+    """Runs of tests such as thresholds: each test catches all rows that the test before it catches.
 
     Let v be the least errors, plus penalties, of trees up to a depth. Let a test catch the rows A, and a later test of
     the run the rows A and M, and leave the rows B, so that the first test leaves B and M. If leaves need only one row,
 
     - v(A) ≤ v(A and M): the best tree of A and M is a tree of A, with at most as many errors. Tests that do not divide
       A are dropped, which costs no penalty (subset bound);
-    - v(B and M) ≤ v(B) + |M|: the best tree of B is a tree of B and M, where it errs on at most |M| more rows
+    - v(B and M) ≤ v(B) + |M|: the best tree of B is a tree of B and M, which errs on at most |M| more rows
       (similarity bound).
 
     So v(A and M) + v(B) is at least v(A) + v(B and M) − |M|, and likewise with both tests exchanged. If leaves need

@@ -101,7 +101,7 @@ class Draw:
         return exhaustive_levels(self.space, self.depth) if states is None else states
 
     def valued_states(self) -> Boxes | Sequence[ExhaustiveLevel]:
-        """Return states from which probabilities can be passed on; others are replaced by sets of sides."""
+        """Return states from which probabilities can be passed on, if necessary sets of sides."""
         if self.cost.method in ("cubes", "masks"):
             states = self.states()
             assert not isinstance(states, Pairs | Outcomes)

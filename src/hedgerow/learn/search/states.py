@@ -15,7 +15,7 @@ from hedgerow.learn.search.lattice import PatternMatrix
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """Distinct sets of rows, with what is known about each."""
+    """Distinct sets of rows, with the known bounds of their values."""
 
     masks: NDArray[np.uint8]  # the patterns of its rows, packed, shape ``(n, n_bytes)``
     floors: Floats  # a lower bound on its value
@@ -63,8 +63,7 @@ class Cache:
         """Return lower bounds on the values, whether they are exact or above the budget, and the keys of the states."""
         keys = [mask.tobytes() for mask in states.masks]
         nothing = (-np.inf, -np.inf)
-        found = np.array([self._known.get(key, nothing) for key in keys]).reshape(len(keys), 2)
-        values, limits = found.T
+        values, limits = np.array([self._known.get(key, nothing) for key in keys]).reshape(len(keys), 2).T
         return np.maximum(values, states.floors), (values <= limits) & (values > -np.inf), keys
 
     def add(self, keys: list[bytes], values: Floats, budgets: Floats) -> None:
