@@ -30,7 +30,7 @@ from hedgerow.learn.search.semirings import least_loss
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.tally import Tally
 
-_QUICK = 0.5  # seconds: a shorter search by contingency tables needs no first model
+_QUICK = 0.5  # seconds: a shorter search needs no first model
 _FIRST = 0.1  # largest share of the time limit for the first rule list
 _AHEAD = 0.1  # share of the time for wider lookahead during the search
 _VISITED = 0.2  # time of branch and bound for trees of single tests by errors, as a share of the estimate for masks
@@ -72,7 +72,7 @@ class _AnytimeSearch:
         depth = min(self._settings.depth, self._space.n_options)
         cost = self._cost(depth)
         seconds, states = cost.seconds(self._n_patterns), self._states(depth, cost)
-        is_quick = states is not None and seconds <= _QUICK
+        is_quick = seconds <= (_QUICK if states is not None else _VISITED * _QUICK)
         if depth > 1 and (seconds > self._limit or (depth > 2 and not is_quick)):
             of_patterns = float(self._loss.least(self._tally.bins_and_counts()[1].T).sum())
             self._improve(replace(self.best, lower_bound=of_patterns))
