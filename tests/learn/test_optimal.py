@@ -187,6 +187,11 @@ def test_the_warning_states_a_time_limit_of_any_type_of_number():
         clf.fit_tally(compas())
 
 
+@pytest.mark.parametrize("limit", [10**400, float("inf")])
+def test_a_time_limit_beyond_any_clock_is_no_limit(limit):
+    assert hr.OptimalTreeClassifier(max_depth=2, time_limit=limit).fit_tally(compas()).optimal_
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_ends_the_search_with_a_model_and_a_gap(kind, monkeypatch):
     """The interrupt comes during the search; `fit` returns, and the warning states objective, bound, gap and advice."""

@@ -54,6 +54,7 @@ _STOPS = {
     "time": ("reached its time limit (time_limit={} seconds)", "Raise time_limit"),
     "interrupt": ("was interrupted (Ctrl-C)", "Let the search finish"),
 }
+_LONGEST = 2**40  # seconds: as good as no limit, and within what a clock can add
 _EXACT = 2**50  # sums of a loss and a few penalties, in steps, are exact in float64 below this
 
 
@@ -101,7 +102,8 @@ class OptimalSpecification(Specification):
             def progress(level: int, done: int, states: int) -> None:
                 update(description=f"level {level}, {states:,} states", completed=done, total=states)
 
-            return problem.reported(find_optimum(problem.tally, space, settings, self.time_limit, progress))
+            limit = None if self.time_limit is None else float(min(self.time_limit, _LONGEST))
+            return problem.reported(find_optimum(problem.tally, space, settings, limit, progress))
 
     def values(self, problem: SearchProblem) -> Loss | None:
         """Return the loss whose values are the probabilities of a leaf, or None if leaves predict levels."""
