@@ -172,6 +172,7 @@ class Draws(Cubes):
     def __init__(self, tally, boxes, weight, loss):
         self.boxes, self.weight, self.loss = boxes, weight, loss
         self.rows, self._min_rows, self.values = BoxRows.of(tally, boxes), [0.0] * (boxes.depth + 1), [{}]
+        self._loops, self._progress = None, lambda _: None
         self._semiring_of = partial(all_models, weight, loss=None if loss.is_errors else loss)
         self._below, self._known = {}, {}
         # With no chance to stop and the chance of going on shared by the options, the last choice weighs their mean.
