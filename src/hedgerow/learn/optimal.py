@@ -54,7 +54,7 @@ _STOPS = {
     "time": ("reached its time limit (time_limit={} seconds)", "Raise time_limit"),
     "interrupt": ("was interrupted (Ctrl-C)", "Let the search finish"),
 }
-_LONGEST = 2**40  # seconds: as good as no limit, and within what a clock can add
+_LONGEST = 2**40  # seconds: no limit in practice, and small enough for the addition to a clock
 _EXACT = 2**50  # sums of a loss and a few penalties, in steps, are exact in float64 below this
 
 
