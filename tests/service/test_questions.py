@@ -5,6 +5,7 @@ import time
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -198,3 +199,19 @@ def test_long_exact_searches_are_refused_before_a_charge(tmp_path, search):
             assert curator.ledger.account("wards").spent == 0
         else:
             assert curator.ask(Request(ANA, "wards", "fits", "short", body))
+
+
+def test_a_charged_search_is_finished_after_the_limit_was_lowered(tmp_path, monkeypatch):
+    url, body = f"sqlite:///{tmp_path}/ledger.db", question(epsilon="1", model="tree", parameters={"search": "exact"})
+    request = Request(ANA, "wards", "fits", "key", body)
+    with curator_of(url) as curator:
+        with monkeypatch.context() as patch:
+            patch.setattr(curator, "_evaluate", Mock(side_effect=MemoryError("full")))
+            with pytest.raises(MemoryError, match="full"):
+                curator.ask(request)
+        assert curator.ledger.account("wards").spent == 1
+    with curator_of(url, longest_search=1e-3) as curator:
+        with pytest.raises(QuestionError, match="on one core"):
+            curator.cost(ANA, "wards", "fits", body)
+        assert curator.ask(request).body
+        assert curator.ledger.account("wards").spent == 1

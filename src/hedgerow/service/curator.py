@@ -165,6 +165,7 @@ class Curator(ProcessBound):
 
     def cost(self, caller: Caller, dataset: str, kind: QuestionKind, body: bytes) -> dict[str, Any]:
         _, question = self._question(caller, dataset, kind, body)
+        _check_search(question, self._datasets[dataset].longest_search)
         charge = question.charge
         return {
             **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
@@ -217,7 +218,8 @@ class Curator(ProcessBound):
         )
         state = self.ledger.state(charging)
         subject = approval_subject(held.approval, held.epoch, request.key, request.digest)
-        if state is None:
+        if state is None:  # a charged question is answered even if the limit was lowered since
+            _check_search(question, held.longest_search)
             with self.ledger.reading() as connection:
                 self._quotas.check_disk(connection, self.ledger.path, size)
         if held.approval != "off" and state is None:
@@ -375,9 +377,7 @@ class Curator(ProcessBound):
             form = read_form(kind, body)
             _check_epsilon(form, held.min_epsilon)
             target = held.rows.target
-            question = read_question(form, held.schema, target, self._noise, adds_up_rho=adds_up_rho)
-            _check_search(question, held.longest_search)
-            return form, question
+            return form, read_question(form, held.schema, target, self._noise, adds_up_rho=adds_up_rho)
         except errors.HedgerowError as error:  # contains only the question and public information
             problem = str(error)
         except (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, MemoryError):  # of libraries

@@ -40,7 +40,7 @@ from hedgerow.learn.search.states import Cache, States, distinct
 MOST_BYTES = 2**31  # memory for the branches of states, at all levels together
 _TIMED = 2**14  # most branches that are divided together if there is a time limit, which is checked in between
 _NARROW_STATES = 20_000  # target for the number of states in the last level of a narrow search
-_FEW = 1_000  # branches whose values are computed faster together than one after the other
+_FEW = 1_000  # number of branches up to which computing all values at once is faster
 _STOP = -1  # instead of an option: the state is a leaf
 
 
