@@ -201,7 +201,10 @@ def test_long_exact_searches_are_refused_before_a_charge(tmp_path, search):
             assert curator.ask(Request(ANA, "wards", "fits", "short", body))
 
 
-def test_a_charged_search_is_finished_after_the_limit_was_lowered(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("limit", "problem"), [({"longest_search": 1e-3}, "on one core"), ({"min_epsilon": Fraction(2)}, "at least 2")]
+)
+def test_a_charged_question_is_answered_after_a_limit_was_changed(tmp_path, monkeypatch, limit, problem):
     url, body = f"sqlite:///{tmp_path}/ledger.db", question(epsilon="1", model="tree", parameters={"search": "exact"})
     request = Request(ANA, "wards", "fits", "key", body)
     with curator_of(url) as curator:
@@ -210,8 +213,8 @@ def test_a_charged_search_is_finished_after_the_limit_was_lowered(tmp_path, monk
             with pytest.raises(MemoryError, match="full"):
                 curator.ask(request)
         assert curator.ledger.account("wards").spent == 1
-    with curator_of(url, longest_search=1e-3) as curator:
-        with pytest.raises(QuestionError, match="on one core"):
+    with curator_of(url, **limit) as curator:
+        with pytest.raises(QuestionError, match=problem):
             curator.cost(ANA, "wards", "fits", body)
         assert curator.ask(request).body
         assert curator.ledger.account("wards").spent == 1

@@ -65,6 +65,18 @@ class HostedDataset:
             problem = "a service does not support weights of rows; leave `weight` out of the schema"
             raise errors.ArgumentError(f"{problem}.")
 
+    def check_limits(self, form: QuestionForm, question: CheckedQuestion) -> None:
+        """Check a question that is not charged yet against the limits, which a curator can change."""
+        if self.min_epsilon is not None and exact(form.epsilon, "epsilon") < self.min_epsilon:
+            problem = f"epsilon must be at least {self.min_epsilon} for questions about this dataset"
+            raise errors.QuestionError(f"{problem}, got {shown(form.epsilon)}.")
+        cost = question.cost if isinstance(question, FitQuestion) else None
+        if cost is not None and cost.seconds() > self.longest_search:
+            raise errors.QuestionError(
+                f"the exact search is expected to take {cost.seconds():.0f} seconds on one core, and this service "
+                f"allows at most {self.longest_search:g}; use search='auto', a smaller size, or fewer attributes."
+            )
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -164,8 +176,8 @@ class Curator(ProcessBound):
         return dummy_rows(self._held(caller, dataset).schema, n_rows, seed)
 
     def cost(self, caller: Caller, dataset: str, kind: QuestionKind, body: bytes) -> dict[str, Any]:
-        _, question = self._question(caller, dataset, kind, body)
-        _check_search(question, self._datasets[dataset].longest_search)
+        form, question = self._question(caller, dataset, kind, body)
+        self._datasets[dataset].check_limits(form, question)
         charge = question.charge
         return {
             **amounts_data(charge.epsilon, charge.delta, charge.zcdp),
@@ -218,8 +230,8 @@ class Curator(ProcessBound):
         )
         state = self.ledger.state(charging)
         subject = approval_subject(held.approval, held.epoch, request.key, request.digest)
-        if state is None:  # a charged question is answered even if the limit was lowered since
-            _check_search(question, held.longest_search)
+        if state is None:  # a charged question is answered even if a limit was changed since
+            held.check_limits(form, question)
             with self.ledger.reading() as connection:
                 self._quotas.check_disk(connection, self.ledger.path, size)
         if held.approval != "off" and state is None:
@@ -375,7 +387,6 @@ class Curator(ProcessBound):
         problem = "the question cannot be read"
         try:
             form = read_form(kind, body)
-            _check_epsilon(form, held.min_epsilon)
             target = held.rows.target
             return form, read_question(form, held.schema, target, self._noise, adds_up_rho=adds_up_rho)
         except errors.HedgerowError as error:  # contains only the question and public information
@@ -398,21 +409,6 @@ def _account_data(account: Account) -> dict[str, Any]:
         "delta": part(account.delta, account.spent_delta, account.remaining_delta),
         "rho": part(account.largest_rho, account.spent_rho, account.remaining_rho),
     }
-
-
-def _check_epsilon(form: QuestionForm, least: Fraction | None) -> None:
-    if least is not None and exact(form.epsilon, "epsilon") < least:
-        problem = f"epsilon must be at least {least} for questions about this dataset"
-        raise errors.QuestionError(f"{problem}, got {shown(form.epsilon)}.")
-
-
-def _check_search(question: CheckedQuestion, longest: float) -> None:
-    cost = question.cost if isinstance(question, FitQuestion) else None
-    if cost is not None and cost.seconds() > longest:
-        raise errors.QuestionError(
-            f"the exact search is expected to take {cost.seconds():.0f} seconds on one core, and this service allows "
-            f"at most {longest:g}; use search='auto', a smaller size, or fewer attributes."
-        )
 
 
 def _notes(dataset: str, epoch: int, held: HostedDataset) -> tuple[Fact, ...]:
