@@ -1,8 +1,8 @@
 """The pictures of the home page and the README: `python docs/pictures.py` makes them anew, with other noise each time.
 
 One is a private tree with its card; three are in steps, a GIF each: from a table to a model with its card, what an
-attacker learns with privacy and without, and a curator's ledger. The tree has default settings, and its table, Adult,
-is one on which no default was chosen.
+attacker learns with privacy and without, and a curator's ledger. The tree has default settings; its prior and
+its loss were chosen on other tables than Adult.
 """
 
 import json
