@@ -27,11 +27,11 @@ def test_a_new_schema_holds_the_header_and_no_value(folder, run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_schema_is_shown_with_its_number_of_candidates(run):
+def test_a_schema_is_shown_with_the_candidates_of_a_default_rule_list(run):
     out = run("schema", "show", "schema.yaml")[1]
     schema = hr.Schema.load("schema.yaml")
     assert str(schema) in out
-    count = hr.schema.count_candidates(schema, 2)
+    count = hr.schema.count_candidates(schema, hr.PrivateRuleListClassifier(1.0).max_literals)
     assert f"{count} candidate rules" in out
     assert json.loads(run("schema", "show", "schema.yaml", "--json")[1])["candidates"] == count
 

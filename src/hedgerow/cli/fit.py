@@ -64,8 +64,9 @@ def fit(
 ) -> None:
     """Learn a rule list, tree or scorecard from a sensitive table under differential privacy.
 
-    Checks every row against the schema before it spends any budget. The output file contains the model and its privacy
-    card; it can be published, except with --research. Use `hedgerow plan` first to choose model, size and epsilon.
+    The command checks every row against the schema before it spends any budget. The output file contains the model and
+    its privacy card; it can be published, except with --research. Use `hedgerow plan` first to choose model, size and
+    epsilon.
 
     --model auto chooses between a tree and a scorecard within epsilon, and prints its choice and the reason.
 

@@ -54,16 +54,22 @@ class _Parameter:
         return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[value_type | None, info])
 
 
-_JOINTLY = "\\[default: the size is chosen privately together with the model]"
 _PARAMETERS: Mapping[str, _Parameter] = {
-    "max_depth": _Parameter(f"Maximum depth of a tree.  {_JOINTLY}", _SIZE, metavar="N"),
+    "max_depth": _Parameter(
+        "Maximum depth of a tree.  \\[default: up to 5, if an exact search is expected to take at most 8 seconds]",
+        _SIZE,
+        metavar="N",
+    ),
     "max_rules": _Parameter(
-        f"Maximum number of rules, including the default rule.  {_JOINTLY[:-1]}; dp-greedyrl: 5]", _SIZE, metavar="N"
+        "Maximum number of rules, including the default rule.  "
+        "\\[default: up to 10, drawn privately with the model; dp-greedyrl: 5]",
+        _SIZE,
+        metavar="N",
     ),
     "max_literals": _Parameter("Maximum number of conditions in a rule.  \\[default: 1; dp-greedyrl: 2]", _SIZE),
     "negations": _Parameter("Whether conditions may be negated, such as `not smoker`.  \\[default: yes]", _SIZE),
     "search": _Parameter(
-        "Search: exact, greedy or auto (exact if that is expected to be fast).", _SIZE, metavar="NAME"
+        "Search: exact, greedy or auto (exact if it is expected to take at most 8 seconds).", _SIZE, metavar="NAME"
     ),
     "lookahead": _Parameter("Number of rules or levels that exact search chooses jointly.  \\[default: all]", _SIZE),
     "scoring": _Parameter(

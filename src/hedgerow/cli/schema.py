@@ -241,7 +241,7 @@ def learn(
 @app.command("show")
 def show(
     schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="Schema file.")],
-    max_literals: Annotated[int, option("Maximum number of conditions in a rule, to count candidate rules.")] = 2,
+    max_literals: Annotated[int, option("Maximum number of conditions in a rule, to count candidate rules.")] = 1,
     negations: Annotated[bool, option("Whether conditions may be negated, to count candidate rules.")] = True,
     as_json: options.AsJson = False,
 ) -> None:
