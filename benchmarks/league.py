@@ -15,7 +15,7 @@ in [results/league_probabilities.csv](results/league_probabilities.csv).
 AUROC is the mean over classes, one-vs-rest; probabilities are clipped at .01 for the log-loss. DP-EBM is run if it is
 installed (`pip install interpret-core`).
 
-Means over all tables, and over the tables on which no default was chosen. The last three columns are means over the
+Means over all tables, and over the tables without †. The last three columns are means over the
 tables with two classes, which DP-EBM requires:
 
 {league_means}

@@ -71,7 +71,7 @@ def league_ranks() -> str:
     )
     card = _at_epsilon_1("readability.csv", "adult", "scorecard")
     tree, drawn, other, points = (short(row["AUROC"], 3) for row in (ours, mixed, peer, card))
-    return f"{other} for DP-EBM, {tree} for the tree, {drawn} with `objective=\"mixed\"`, and {points} for a scorecard"
+    return f'{other} for DP-EBM, {tree} for the tree, {drawn} with `objective="mixed"`, and {points} for a scorecard'
 
 
 @number

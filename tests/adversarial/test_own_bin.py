@@ -42,7 +42,7 @@ def attributes(size: int) -> list[Attribute]:
 
 
 @pytest.mark.parametrize(("size", "place"), [*product(BYTES, range(4)), *((size, 3) for size in WORDS)])
-@pytest.mark.claim("No two values share a bin number")
+@pytest.mark.claim("No two bins of an attribute share a number")
 def test_every_cell_has_its_own_number(size: int, place: int) -> None:
     attribute = attributes(size)[place]
     assert len(attribute.bins) == size
@@ -83,7 +83,7 @@ def test_a_model_tells_the_last_value_from_the_first(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [127, 128, 129, 255, 256, 257])
-@pytest.mark.claim("No two values share a bin number")
+@pytest.mark.claim("No two bins of an attribute share a number")
 def test_an_engine_counts_every_cell_by_itself(size: int) -> None:
     schema = Schema({"c": Integer(0, size, tuple(range(size - 1))), "b": Boolean()}, Label("y", tuple(range(size))))
     values = list(range(size))
