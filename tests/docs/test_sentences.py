@@ -1,4 +1,4 @@
-"""Sentences of docs/benchmarks and of docs/studies that compare numbers hold in the committed files."""
+"""Sentences of pages that compare numbers hold in the committed files, and limits are the limits of the code."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from math import hypot
 
 from scipy.stats import binom
 
+from hedgerow.client.answers import MOST_ROWS
 from hedgerow.schema import Boolean, Label, Schema, count_candidates
-from tests.docs.page import writer
+from hedgerow.service.approvals import MOST_PENDING
+from tests.docs.page import Page, writer
 
 records = writer.records
 ssrl = writer.page_numbers.study_ssrl
@@ -244,3 +246,22 @@ def test_chance_flags_at_most_5_percent_of_sheets_and_passes_no_bad_leaves():
     apart = [row for row in result if float(row["guesses"]) >= 0.55]
     assert apart
     assert all(float(row["separation pass"]) <= 0.05 for row in apart)
+
+
+def test_dp_ebm_ranks_better_than_the_trees_of_the_readme_table():
+    result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("league_probabilities.csv")}
+    for name in ("adult", "compas", "breast_cancer"):
+        peer, tree = (float(result[name, "1.0", learner]["AUROC"]) for learner in ("DP-EBM", "tree"))
+        assert peer > tree
+
+
+def test_s_bdt_is_usually_the_best_peer_of_scorecards():
+    best = [row["learner"] for score in SCORES[1:] for row in writer.page_numbers.same_bins._best(score).values()]
+    assert best.count("S-BDT") > len(best) / 2
+
+
+def test_the_page_of_threats_states_the_limits_of_the_code():
+    page = Page("docs/threats.md")
+    assert MOST_ROWS == 2**43
+    page.says("not larger than 2⁴³ rows plus 64 standard deviations of the noise")
+    page.says("at most {} questions per dataset can wait", str(MOST_PENDING))
