@@ -45,27 +45,27 @@ def _at_epsilon_1(file: str, name: str, learner: str) -> Row:
 
 @number
 def league_list_splits() -> str:
-    """Splits on which the sizes of the lists in the table `league` were measured."""
+    """Return the number of splits on which the sizes of lists in the table `league` were measured."""
     return between((int(_at_epsilon_1("readability.csv", name, "list")["splits"]) for name in list(NAMES)[:3]), 0)
 
 
 @number
 def league_error() -> str:
-    """The largest standard error of a private tree in the table `league`."""
+    """Return the largest standard error of a private tree in the table `league`."""
     trees = (_at_epsilon_1("readability.csv", name, "tree") for name in list(NAMES)[:3])
     return short(max(float(row["standard error of accuracy"]) for row in trees), 3)
 
 
 @number
 def league_cut_points() -> str:
-    """Accuracy and leaves of trees on Adult with the cut points of `hedgerow.datasets`."""
+    """Return accuracy and leaves of trees on Adult with the cut points of `hedgerow.datasets`."""
     row = _at_epsilon_1("readability.csv", "adult, cut points", "tree")
     return f"{sized(row['leaves'], 'leaves')} leaves and an accuracy of {sized(row['accuracy'], 'accuracy')}"
 
 
 @number
 def league_ranks() -> str:
-    """AUROC on Adult without cut points, of trees, a scorecard and DP-EBM."""
+    """Return the AUROC on Adult without cut points, of trees, a scorecard and DP-EBM."""
     ours, mixed, peer = (
         _at_epsilon_1("league_probabilities.csv", "adult", name) for name in ("tree", "tree, mixed", "DP-EBM")
     )
@@ -76,7 +76,7 @@ def league_ranks() -> str:
 
 @number
 def leaf_counts_cost() -> str:
-    """Change of accuracy by the release of leaf counts at epsilon 1."""
+    """Return the change of accuracy by the release of leaf counts at epsilon 1."""
     row = next(row for row in records("leaf_shares.csv") if (row["epsilon"], row["setting"]) == ("1.0", "default"))
     change, error = row["accuracy − labels alone"].split(" ± ")
     return f"{short(change, 4)} ± {short(error, 4)}"
