@@ -14,7 +14,7 @@ accuracy of the rule. The better model has the higher mean over the splits, so t
 against every rule. The number of rows is taken as public; a noisy count costs another hundredth of ε.
 
 The threshold of {model_choice_threshold} rows × ε, the share of the draw, ½ and from 12,000 rows × ε on ¼, and the
-handicap were chosen on the first tables; nothing was chosen on the held-out tables. Each entry has the mean loss, the
+handicap were chosen on the first tables; no part of this rule was chosen on the held-out tables. Each entry has the mean loss, the
 largest loss, and the number of cells with a loss of at most .005:
 
 {model_choice_rules}
@@ -23,7 +23,7 @@ The rule of `PrivateAutoClassifier`, cell by cell. *P(scorecard)* is the mean pr
 
 {model_choice_cells}
 
-The goal was a loss of at most .005 in 95 % of the cells of tables on which nothing was chosen. The goal is missed: the
+The goal was a loss of at most .005 in 95 % of the cells of held-out tables. The goal is missed: the
 rule has {model_choice_within}. A tree in every cell does as well on these tables, and worse on the first tables: the
 gain is on tables with many rows, such as Adult, or with attributes that add up, such as German Credit and HMDA. The
 losses are on credit, whose scorecard needs all of ε, and on tables with 150 rows, for which trees are used. The splits
