@@ -14,8 +14,8 @@ accuracy of the rule. The better model has the higher mean over the splits, so t
 against every rule. The number of rows is taken as public; a noisy count costs another hundredth of ε.
 
 The threshold of {model_choice_threshold} rows × ε, the share of the draw, ½ and from 12,000 rows × ε on ¼, and the
-handicap were chosen on the first tables; no part of this rule was chosen on the held-out tables. Each entry has the mean loss, the
-largest loss, and the number of cells with a loss of at most .005:
+handicap were chosen on the first tables; no part of this rule was chosen on the held-out tables. Each entry has the
+mean loss, the largest loss, and the number of cells with a loss of at most .005:
 
 {model_choice_rules}
 
