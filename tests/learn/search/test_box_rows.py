@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hedgerow as hr
 from hedgerow.learn.search import box_rows
 from hedgerow.learn.search.box_rows import BoxRows, summed
 from hedgerow.learn.search.boxes import Boxes
 from hedgerow.learn.search.space import Space
-from tests.learn.enumerate_models import Models, schemas, tables
+from hedgerow.schema import Boolean, Integer
+from tests.learn.enumerate_models import Models, Table, schema_of, schemas, tables
 
 
 @st.composite
@@ -58,15 +60,25 @@ def test_counts_do_not_depend_on_which_axes_are_merged(found, most):
                 assert np.array_equal(merged.table(group.axes, rows.classes, factors), expected)
 
 
-@given(some_rows(), st.integers(0, 8))
-def test_every_axis_is_merged_once_and_cells_are_bounded(found, digits):
-    _, boxes, rows = found
-    merged = rows._merged(digits)
-    sizes, places = [axis.n_bins for axis in boxes.axes], [each.bins for each in merged]
-    assert [place for each in places for place in range(each.start, each.stop)] == list(range(sum(sizes)))
-    assert all(each.n_cells <= max(2**digits, each.bins.stop - each.bins.start) for each in merged)
-    for each in merged:
-        assert np.array_equal(each.members[each.code].sum(axis=1), np.full(len(each.code), each.members[0].sum()))
+@given(st.lists(st.sampled_from([2, 3, 4]), min_size=1, max_size=6), st.integers(0, 8), st.integers(0, 2**32 - 1))
+def test_merged_axes_contain_each_bin_of_each_pattern_once(sizes, digits, seed):
+    rows = rows_of_axes(sizes, seed)
+    bins = np.hstack([np.eye(size)[own] for size, own in zip(sizes, rows.bins, strict=True)])
+    assert np.array_equal(np.hstack([each.members[each.code] for each in rows._merged(digits)]), bins)
+    assert [place for each in rows._merged(digits) for place in range(sum(sizes))[each.bins]] == list(range(sum(sizes)))
+
+
+def rows_of_axes(sizes, seed=0):
+    """Thirty rows of numbers with so many bins each."""
+    schema = schema_of(*(Integer(0, size - 1, tuple(range(size - 1))) for size in sizes))
+    bins = np.random.default_rng(seed).integers(sizes, size=(30, len(sizes)))
+    return BoxRows.of(hr.Tally(schema, bins, np.ones((30, 2), dtype=int)), Boxes.of(Space.of_trees(schema), 1))
+
+
+def test_consecutive_axes_are_merged_up_to_a_number_of_cells():
+    rows = rows_of_axes([2, 2, 3, 4, 2, 2])
+    for digits, cells in ((0, [2, 2, 3, 4, 2, 2]), (2, [4, 3, 4, 4]), (3, [4, 3, 8, 2]), (4, [12, 16]), (8, [192])):
+        assert [each.n_cells for each in rows._merged(digits)] == cells
 
 
 @given(some_rows(), st.data())
@@ -88,13 +100,13 @@ def test_a_table_is_summed_axis_by_axis():
     assert result.shape == (2, 1, 2)
     assert result[1, 0].tolist() == [table[1, :2][:, [1, 3]].sum(), table[1, :2].sum()]
     assert summed(table, sets[1:], first=2).shape == (2, 3, 2)
+    wide, other = np.arange(120.0).reshape(2, 3, 4, 5), np.eye(5, dtype=bool)[[4, 1]]
+    expected = np.einsum("xijk,ai,bj,ck->xabc", wide, *(np.float64(each) for each in (*sets, other)))
+    assert np.array_equal(summed(wide, [*sets, other]), expected)
 
 
 @pytest.mark.parametrize(("rows", "kind"), [(2**24 - 1, np.float32), (2**24, np.float64)])
 def test_counts_are_in_a_type_that_holds_them_exactly(rows, kind):
-    from hedgerow.schema import Boolean
-    from tests.learn.enumerate_models import Table, schema_of
-
     schema = schema_of(Boolean())
     table = Table(schema, (((1,), 0, rows - 1), ((0,), 1, 1)))
     result = BoxRows.of(table.tally, Boxes.of(Space.of_trees(schema), 1))
