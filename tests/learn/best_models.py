@@ -3,7 +3,7 @@
 import itertools
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property
 from types import SimpleNamespace
 
 import numpy as np
@@ -46,16 +46,16 @@ class Problem:
     candidates: tuple = (("max_literals", 1), ("negations", True))
     """For lists, the parameters that make the space."""
 
-    @property
+    @cached_property
     def tally(self):
         frame = pd.DataFrame(list(self.rows), columns=[*self.schema, "y"], dtype=object)
         return Tally.count(frame, frame["y"].astype("int64"), self.schema)
 
-    @property
+    @cached_property
     def labels(self):
         return [row["y"] for row in self.rows]
 
-    @property
+    @cached_property
     def facts(self):
         """Which rows satisfy each option, one literal at a time."""
         return [self.satisfying(antecedent) for antecedent in self.space.antecedents]
@@ -75,7 +75,7 @@ class Problem:
         """The least loss of some rows in one leaf: under each value in turn, row by row."""
         if objective == "errors":
             return self.wrong(rows)
-        loss = Loss.of(objective_of(objective, len(self.schema.classes)), len(self.schema.classes), FINE_STEPS)
+        loss = loss_of(objective, len(self.schema.classes))
         each = [loss.table[self.labels[i]] for i in rows]
         return Fraction(min(sum(row[value] for row in each) for value in range(len(loss.values))), loss.steps)
 
@@ -98,6 +98,11 @@ class Problem:
             return min(result)
 
         return least(frozenset(range(len(self.rows))), depth)
+
+
+@cache
+def loss_of(objective, n_classes):
+    return Loss.of(objective_of(objective, n_classes), n_classes, FINE_STEPS)
 
 
 def make_problem(seed, kind=None, most_rows=24):
@@ -140,8 +145,7 @@ def leaves_of(problem, model, rows=None, depth=0):
 
 def account(problem, model, objective="errors"):
     """Return (loss, options, depth, smallest support) of a model, row by row."""
-    n_classes = len(problem.schema.classes)
-    parts, loss = list(leaves_of(problem, model)), Loss.of(objective_of(objective, n_classes), n_classes, FINE_STEPS)
+    parts, loss = list(leaves_of(problem, model)), loss_of(objective, len(problem.schema.classes))
     leaves = [(rows, value, depth) for rows, value, depth in parts if value is not None]
     lost = sum(Fraction(loss.table[problem.labels[i]][value], loss.steps) for rows, value, _ in leaves for i in rows)
     caught = [rows for rows, value, _ in parts if value is None]
