@@ -246,6 +246,18 @@ def test_memory_stays_within_its_bound_and_the_best_tree_is_found(monkeypatch, o
     assert peaks[1] < 1.5 * 2**18 < peaks[0]
 
 
+@pytest.mark.parametrize("objective", ["errors", "brier"])
+def test_options_are_followed_in_parts_whose_branches_fit_in_memory(monkeypatch, objective):
+    schema = Schema({name: Boolean() for name in "abcdefghi"}, Label("y", (0, 1)))
+    rows = table(schema, *[(*(i >> bit & 1 == 1 for bit in range(9)), i % 3 % 2) for i in range(0, 512, 37)])
+    search, root = begun(Problem(schema, rows, Space.of_trees(schema)), SearchSettings(3, 0, 0.0), objective)
+    monkeypatch.setattr(branch_and_bound, "MOST_BYTES", 12 * search.settings.depth * (6 * root.masks.shape[1] + 200))
+    states = root[np.zeros(2, dtype=np.intp)]
+    parts = list(Division(search, states, 3, np.array([6.0, 6.0]))._rounds())
+    assert [len(part) for part in parts] == [12 // (2 * 2)] * 3
+    assert np.concatenate(parts).tolist() == list(range(9))
+
+
 @given(problems(), st.integers(1, 3), st.integers(0, 3), PENALTIES)
 def test_states_that_were_not_recognised_as_one_do_no_harm(problem, depth, min_rows, penalty):
     """What a collision of hashes does at worst: every branch leads to a state of its own."""
