@@ -96,37 +96,86 @@ def more_time() -> str:
     return _steps("ms")
 
 
-def _long_fits() -> list[dict[str, str]]:
+def _long_fits(use: str, *kinds: str) -> list[dict[str, str]]:
     """Return the fits of a second or more whose time was predicted for a known number of attributes."""
-    return [row for row in records("costs.csv") if float(row["measured s"]) >= 1 and row["chooses first"] == "False"]
+    return [
+        row
+        for row in records("costs.csv")
+        if float(row["measured s"]) >= 1
+        and row["chooses first"] == "False"
+        and row["use"] == use
+        and row["with"] in (kinds or ("NumPy", "Numba"))
+    ]
+
+
+def _ratio(row: dict[str, str]) -> float:
+    return float(row["predicted / measured"])
+
+
+def _nine_in_ten(rows: Iterable[dict[str, str]]) -> str:
+    ratios = sorted(map(_ratio, rows))
+    twentieth = len(ratios) // 20
+    return f"{ratios[twentieth]:.2f} to {ratios[-1 - twentieth]:.2f}"
+
+
+def _described(row: dict[str, str]) -> str:
+    how = " with Numba" if row["with"] == "Numba" else ""
+    return f"{row['fit']} on {row['table']}{how}: {row['predicted s']} s predicted, {row['measured s']} s measured"
 
 
 @number
 def forecast_cost() -> str:
     """Return the range of predicted to measured time of nine in ten fits."""
-    ratios = sorted(float(row["told / measured"]) for row in _long_fits())
-    twentieth = len(ratios) // 20
-    return f"{ratios[twentieth]:.2f} to {ratios[-1 - twentieth]:.2f}"
+    return _nine_in_ten(_long_fits("comparison"))
 
 
 @number
 def forecast_fits() -> str:
-    """Return how many fits that is of."""
-    return str(len(_long_fits()))
+    """Return the number of these fits."""
+    return str(len(_long_fits("comparison")))
+
+
+@number
+def forecast_fitted() -> str:
+    """Return the same range for the fits on which the constants were fitted."""
+    return _nine_in_ten(_long_fits("fit"))
+
+
+@number
+def forecast_fitted_fits() -> str:
+    """Return the number of these fits."""
+    return str(len(_long_fits("fit")))
 
 
 @number
 def forecast_worst() -> str:
     """Return the fit with the worst prediction."""
-    ratio = "told / measured"
-    row = max(_long_fits(), key=lambda row: max(float(row[ratio]), 1 / float(row[ratio])))
-    return f"{row['fit']} on {row['table']}: {row['told s']} s predicted, {row['measured s']} s measured"
+    return _described(max(_long_fits("comparison"), key=lambda row: max(_ratio(row), 1 / _ratio(row))))
+
+
+@number
+def forecast_outside() -> str:
+    """Return the number of fits whose predicted time is not within a factor of two of the measured time."""
+    return str(sum(not 0.5 <= _ratio(row) <= 2 for row in _long_fits("comparison")))
+
+
+@number
+def forecast_numba() -> str:
+    """Return the range of the ratio for the compared fits that use Numba."""
+    ratios = sorted(map(_ratio, _long_fits("comparison", "Numba")))
+    return f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
+
+
+@number
+def forecast_most() -> str:
+    """Return the longest predicted time of a fit of a chosen size, in seconds."""
+    return f"{max(float(row['predicted s']) for row in records('costs.csv') if row['size'] != '0'):.0f}"
 
 
 @number
 def forecast_of_chosen() -> str:
     """Return the largest ratio of predicted to measured time of fits that choose attributes first."""
-    return f"{max(float(row['told / measured']) for row in records('costs.csv') if row['chooses first'] == 'True'):.0f}"
+    return f"{max(_ratio(row) for row in records('costs.csv') if row['chooses first'] == 'True'):.0f}"
 
 
 def _longest(rows: Iterable[dict[str, str]]) -> str:
@@ -136,13 +185,13 @@ def _longest(rows: Iterable[dict[str, str]]) -> str:
 @number
 def longest_default() -> str:
     """Return the seconds of one core of the longest default fit."""
-    return _longest(records("costs.csv"))
+    return _longest(row for row in records("costs.csv") if row["use"] == "comparison")
 
 
 @number
 def longest_of_league() -> str:
     """Return the seconds of one core of the longest default fit of a raw table."""
-    return _longest(row for row in records("costs.csv") if "," not in row["table"])
+    return _longest(row for row in records("costs.csv") if row["use"] == "comparison" and "," not in row["table"])
 
 
 @table

@@ -63,13 +63,13 @@ _START = 0.02  # of any search
 _SAVED = 5e-9
 _SECONDS = {
     ("masks", True): (2.2e-8, 0.0, 1e-11, 1.1e-9, 8.8e-9),
-    ("masks", False): (3.2e-8, 1.76e-8, 2.7e-11, 1.6e-9, 3.3e-8),
-    ("cubes", True): (8e-9, 9e-8, 2.9e-11, 5.5e-4, 0.0, 5e-9),
-    ("cubes", False): (3.1e-8, 3.8e-7, 1.4e-10, 3e-4, 1.6e-8, 5e-9),
-    ("conjunctions", True): (1.8e-8, 3e-8, 5e-5, 0.0, 1.5e-10),
-    ("conjunctions", False): (4e-8, 3e-8, 6e-5, 4e-9, 1.5e-10),
-    ("pairs", True): (2.3e-5, 7.6e-9, 2.7e-11, 1e-10, 2.5e-5, 0.0, 4e-9),
-    ("pairs", False): (1.9e-5, 2.1e-8, 1e-13, 2.3e-9, 2.7e-5, 1.3e-8, 4.1e-9),
+    ("masks", False): (2.4e-8, 5.5e-9, 3.8e-11, 4e-10, 3e-9),
+    ("cubes", True): (5.8e-9, 1.5e-7, 3.7e-11, 5.8e-4, 0.0, 3.2e-9),
+    ("cubes", False): (2.9e-8, 0.0, 7e-11, 7e-4, 4e-9, 2.2e-9),
+    ("conjunctions", True): (1.6e-8, 3e-8, 7e-5, 0.0, 7e-10),
+    ("conjunctions", False): (4e-8, 3e-8, 8e-5, 4e-9, 5e-10),
+    ("pairs", True): (1.9e-5, 9e-9, 2e-11, 1e-10, 1e-5, 0.0, 3.8e-9),
+    ("pairs", False): (1.6e-5, 1e-8, 1e-13, 0.0, 1e-5, 8e-9, 2.6e-9),
 }
 
 
