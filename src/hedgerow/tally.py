@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from itertools import chain, groupby
+from itertools import chain
 from os import PathLike
 from typing import Any, NoReturn, Self
 
@@ -291,8 +291,10 @@ class Tally:
         """
         if len(candidates.members) == 1:
             _check_candidates(candidates, self.schema)
-            literals = candidates.truth.astype(np.float64) @ self._bin_counts()
-            return literals[candidates.members[0][:, 0]].astype(np.int64)
+            ends = np.cumsum([attribute.n_bins for _, attribute in self.schema.attributes])
+            of_bins = np.split(self._bin_counts(), ends[:-1])
+            parts = zip(candidates.truth_by_attribute, of_bins, strict=True)
+            return np.concatenate([truth.astype(np.float64) @ counts for truth, counts in parts]).astype(np.int64)
         basis = _literal_basis(candidates, self.schema)
         counts = np.zeros((len(candidates), self._counts.shape[1]))
         for first in range(0, len(self._bins), _BLOCK):
@@ -312,15 +314,13 @@ class Tally:
         The shapes are ``(n_patterns, n_candidates)`` and ``(n_patterns, n_classes)``.
         """
         _check_candidates(candidates, self.schema)
-        firsts, indices = candidates.own_bins.argmax(axis=1), {name: i for i, name in enumerate(self.schema)}
-        columns = [indices[literal.attribute] for literal in candidates.literals]
-        literals = np.empty((len(columns), len(self._bins)), dtype=bool)
-        for column, group in groupby(range(len(columns)), columns.__getitem__):
-            bins = self._bins[:, column].astype(np.intp)
-            for i in group:
-                candidates.truth[i, firsts[i] :].take(bins, out=literals[i], mode="clip")
-        satisfied = np.empty((len(candidates), len(self._bins)), dtype=bool)
-        for row, members in zip(satisfied, chain.from_iterable(candidates.members), strict=True):
+        satisfied, start = np.empty((len(candidates), len(self._bins)), dtype=bool), 0
+        for bins, truth in zip(self._bins.T, candidates.truth_by_attribute, strict=True):
+            stop = start + len(truth)
+            truth.take(bins.astype(np.intp), axis=1, out=satisfied[start:stop], mode="clip")
+            start = stop
+        literals, longer = np.split(satisfied, [start])
+        for row, members in zip(longer, chain.from_iterable(candidates.members[1:]), strict=True):
             np.logical_and.reduce(literals[members], out=row)
         return satisfied.T, self._counts
 
@@ -445,7 +445,7 @@ def _literal_basis(candidates: Candidates, schema: Schema) -> Floats:
     _check_candidates(candidates, schema)
     truth = candidates.truth.astype(np.float64)
     firsts = np.cumsum([0, *(len(attribute.bins) for _, attribute in schema.attributes)])[:-1]
-    first = np.array([firsts[schema.names.index(literal.attribute)] for literal in candidates.literals])
+    first = firsts[candidates.attribute_of]
     constant = truth[np.arange(len(first)), first]
     same_attribute = np.searchsorted(firsts, np.arange(truth.shape[1]), side="right") - 1
     contrast = truth - np.where(firsts[same_attribute] == first[:, None], constant[:, None], 0.0)

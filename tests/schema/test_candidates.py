@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import SchemaError
 from hedgerow.privacy.facts import Fact
-from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Schema, candidates, count_candidates
+from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Literal, Schema, candidates, count_candidates
 from hedgerow.schema.schema import FROM_ROWS
 from tests.schema.values import attributes
 
@@ -141,6 +141,17 @@ def test_implications_are_those_of_all_combinations_of_bins(schema, size, negati
     assert result.implications.diagonal().all()
     for index in range(len(result)):
         assert result.implications[:, index].tolist() == result.implying(index).tolist()
+
+
+def test_only_the_literals_of_one_attribute_are_created_for_a_candidate(monkeypatch):
+    schema = Schema({"a": Integer(0, 99, range(99)), "b": Integer(0, 99, range(99)), "c": Boolean()})
+    result, created, init = Candidates.of(schema, 2), list[str](), Literal.__post_init__
+    monkeypatch.setattr(Literal, "__post_init__", lambda self: (init(self), created.append(self.attribute)))
+    assert result.truth.shape == result.own_bins.shape
+    assert str(*result[100]) == "a > 1"
+    assert set(created) <= {"", "a", "c"}
+    assert list(map(str, result[-1 + len(result)])) == ["b > 98", "not c"]
+    assert result.literals == tuple(literal for (literal,) in list(result)[: len(result.literals)])
 
 
 @given(schemas)

@@ -66,3 +66,16 @@ def test_literals_of_many_cut_points_have_a_single_bound(n, intervals):
     assert sum(literal.operator == "between" for literal in literals) == intervals
     assert len(literals) == number.count_literals(negations=True) == 2 * n + intervals
     assert number.truth(Literal("x", "between", (0, 1))).tolist() == [False, True, *[False] * (n - 1)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 10, 11, 30])
+@pytest.mark.parametrize("outside", ["error", "bin"])
+@pytest.mark.parametrize("missing", ["error", "bin"])
+@pytest.mark.parametrize("negations", [True, False])
+def test_truth_of_all_literals_is_the_truth_of_each_literal(n, outside, missing, negations):
+    number = Integer(0, 100, tuple(range(n)), missing=missing, outside=outside)
+    for kind in (number, replace(number, outside="error")):
+        expected = [number.truth(literal).tolist() for literal in kind.literals("x", negations=negations)]
+        truth = number.literal_truth(kind, negations=negations)
+        assert truth.tolist() == expected
+        assert truth.shape == (kind.count_literals(negations=negations), number.n_bins)

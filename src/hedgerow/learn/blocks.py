@@ -205,7 +205,7 @@ class ListDrawPlan(DrawPlan):
             part = draw_model(tally, block, runner, query, progress)
             del values[len(antecedents) :]
             while isinstance(part, InnerNode):
-                antecedents.append(block.space.antecedents[part.option])
+                antecedents.append(block.space.antecedent(part.option))
                 values.append(value_of(part.caught))
                 tally, part = tally.without(antecedents[-1]), part.left
             values.append(value_of(part))

@@ -75,7 +75,7 @@ def tree_model(space: Space, tree: Node, leaf_values: LeafValues) -> Callable[[S
         def node(part: Node) -> TreeNode:
             if isinstance(part, LeafNode):
                 return next(leaves)
-            (literal,) = space.antecedents[part.option]
+            (literal,) = space.antecedent(part.option)
             caught, left = node(part.caught), node(part.left)
             if schema.weight is not None and caught == left:
                 return caught
@@ -252,7 +252,7 @@ def release_tree_counts(
 
 
 def divided(tally: Tally, space: Space, option: int) -> tuple[tuple[int, Tally], tuple[int, Tally]]:
-    antecedent = space.antecedents[option]
+    antecedent = space.antecedent(option)
     return (CAUGHT, tally.within(antecedent)), (LEFT, tally.without(antecedent))
 
 

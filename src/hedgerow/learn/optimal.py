@@ -164,7 +164,7 @@ class OptimalRuleList(OptimalSpecification):
         optimum = self.find(problem, space, int(self.max_rules) - 1)
         part, antecedents, values = optimum.model, list[Antecedent](), list[int]()
         while isinstance(part, InnerNode):
-            antecedents.append(space.antecedents[part.option])
+            antecedents.append(space.antecedent(part.option))
             values.append(value_of(part.caught))
             part = part.left
         values.append(value_of(part))

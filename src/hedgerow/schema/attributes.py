@@ -211,14 +211,25 @@ class Attribute(ABC):
 
     def literals(self, name: str, *, negations: bool) -> tuple[Literal, ...]:
         """Return the literals on this attribute, no two of them equivalent, none true on all bins or on no bin."""
+        proposed = *self._own_literals(name, negations=negations), *self._policy_literals(name, negations)
+        if self.n_known > 2:  # then no two of the proposed literals are equivalent
+            return proposed
         by_extent: dict[Extent, Literal] = {}
-        for literal in [*self._own_literals(name, negations=negations), *self._policy_literals(name, negations)]:
+        for literal in proposed:
             by_extent.setdefault(self._extent(literal), literal)
         return tuple(literal for extent, literal in by_extent.items() if not extent.is_trivial)
 
+    def literal_truth(self, kind: "Attribute", *, negations: bool) -> Mask:
+        """Return the truth of the literals of `kind`, which has the same known bins, on the bins of this attribute.
+
+        The shape is ``(n_literals, n_bins)``.
+        """
+        truth = [self.truth(literal) for literal in kind.literals("", negations=negations)]
+        return np.array(truth, dtype=bool).reshape(-1, self.n_bins)
+
     def count_literals(self, *, negations: bool) -> int:
         """Return the number of `literals`."""
-        if self.n_known <= 2:  # with three bins or more, no two of the proposed literals are equivalent
+        if self.n_known <= 2:
             return len(self.literals("", negations=negations))
         return self._n_own_literals(negations=negations) + len(self._policy_literals("", negations))
 

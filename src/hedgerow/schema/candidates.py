@@ -1,8 +1,9 @@
 """Candidate antecedents: all conjunctions of up to `max_literals` literals on different attributes; public."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from math import comb
 
 import numpy as np
@@ -62,6 +63,10 @@ class LiteralShape:
         """Return the number of these literals."""
         return self.reachable.count_literals(negations=negations)
 
+    def truth(self, *, negations: bool) -> Mask:
+        """Return the truth of these literals on the bins of the representative, shape ``(n_literals, n_bins)``."""
+        return self.attribute.literal_truth(self.reachable, negations=negations)
+
     @cached_property
     def divisions(self) -> Mapping[int, Extent]:
         """The extents of literals that divide rows differently, by position; for two complements only the first."""
@@ -110,15 +115,18 @@ class Candidates(Sequence[Antecedent]):
 
     Attributes
     ----------
-    literals : tuple of Literal
-        All literals, attribute by attribute.
+    negations : bool
+        Whether the literals include negations.
+    sizes : tuple of int
+        The number of literals on each attribute.
     members : tuple of ndarray of int
         For each length k, starting with 1, the literals of the candidates of this length, shape ``(n_k, k)``,
         increasing in each row.
     """
 
     schema: Schema
-    literals: tuple[Literal, ...]
+    negations: bool
+    sizes: tuple[int, ...]
     members: tuple[NDArray[np.int32], ...]
 
     @classmethod
@@ -127,32 +135,65 @@ class Candidates(Sequence[Antecedent]):
         check_integer("max_literals", max_literals, 1)
         check_candidates(schema, int(max_literals), negations=negations)
         max_literals = longest_candidate(schema, int(max_literals), negations=negations)
-        kinds = ((name, reachable(schema, attribute)) for name, attribute in schema.attributes)
-        by_attribute = [kind.literals(name, negations=negations) for name, kind in kinds]
-        sizes = [len(part) for part in by_attribute]
+        shapes = literal_shapes(schema).items()
+        size_of = {form: shape.count_literals(negations=negations) for form, shape in shapes}
+        sizes = tuple(size_of[attribute.form] for _, attribute in schema.attributes)
         next_attribute = np.repeat(np.cumsum(sizes), sizes)
         members = [np.arange(sum(sizes), dtype=np.int32)[:, None]]
         while len(members) < max_literals:
             members.append(_extend(members[-1], next_attribute))
-        return cls(schema, tuple(literal for part in by_attribute for literal in part), tuple(members))
+        return cls(schema, negations, sizes, tuple(members))
+
+    @cached_property
+    def literals(self) -> tuple[Literal, ...]:
+        """All literals, attribute by attribute."""
+        return tuple(literal for place in range(len(self.sizes)) for literal in self._literals_on(place))
+
+    def _literal(self, index: int) -> Literal:
+        place = bisect_right(self._ends, index)
+        return self._literals_on(place)[index - self._ends[place]]  # counted from the last literal on the attribute
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return np.cumsum(self.sizes).tolist()
+
+    @cached_property
+    def _literals_on(self) -> Callable[[int], tuple[Literal, ...]]:
+        """Function that returns the literals on an attribute, which are created when they are first needed."""
+
+        @cache
+        def literals_on(place: int) -> tuple[Literal, ...]:
+            name, attribute = self.schema.attributes[place]
+            return reachable(self.schema, attribute).literals(name, negations=self.negations)
+
+        return literals_on
+
+    @cached_property
+    def attribute_of(self) -> Integers:
+        """The index of each literal's attribute, shape ``(n_literals,)``."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+    @cached_property
+    def truth_by_attribute(self) -> tuple[Mask, ...]:
+        """The truth of the literals on each attribute on its bins, each of shape ``(n_literals, n_bins)``."""
+        truth = {form: shape.truth(negations=self.negations) for form, shape in literal_shapes(self.schema).items()}
+        return tuple(truth[attribute.form] for _, attribute in self.schema.attributes)
 
     @cached_property
     def truth(self) -> Mask:
         """The truth of each literal on the bins of all attributes in order, shape ``(n_literals, n_bins)``."""
-        ends = np.cumsum([attribute.n_bins for _, attribute in self.schema.attributes]).tolist()
-        bins = {name: slice(end - self.schema[name].n_bins, end) for name, end in zip(self.schema, ends, strict=True)}
-        truth = np.zeros((len(self.literals), ends[-1]), dtype=bool)
-        for row, literal in zip(truth, self.literals, strict=True):
-            row[bins[literal.attribute]] = self.schema[literal.attribute].truth(literal)
+        shapes = [part.shape for part in self.truth_by_attribute]
+        truth = np.zeros(np.sum(shapes, axis=0), dtype=bool)
+        ends = np.cumsum(shapes, axis=0)
+        for part, (row, column) in zip(self.truth_by_attribute, ends, strict=True):
+            truth[row - len(part) : row, column - part.shape[1] : column] = part
         return truth
 
     @cached_property
     def own_bins(self) -> Mask:
         """The bins of each literal's attribute, shape ``(n_literals, n_bins)``."""
-        sizes = [len(attribute.bins) for _, attribute in self.schema.attributes]
-        attribute_of_bin = np.repeat(np.arange(len(sizes)), sizes)
-        attribute_of_literal = [self.schema.names.index(literal.attribute) for literal in self.literals]
-        return np.array(attribute_of_literal)[:, None] == attribute_of_bin
+        sizes = [attribute.n_bins for _, attribute in self.schema.attributes]
+        return self.attribute_of[:, None] == np.repeat(np.arange(len(sizes)), sizes)
 
     @cached_property
     def _starts(self) -> Integers:
@@ -165,7 +206,7 @@ class Candidates(Sequence[Antecedent]):
         if not 0 <= index < len(self):
             raise IndexError(index)
         length = int(np.searchsorted(self._starts, index, side="right")) - 1
-        return tuple(self.literals[i] for i in self.members[length][index - self._starts[length]])
+        return tuple(map(self._literal, self.members[length][index - self._starts[length]].tolist()))
 
     @cached_property
     def literal_implications(self) -> Mask:

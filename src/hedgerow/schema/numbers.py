@@ -192,6 +192,13 @@ class Numeric(Attribute):
     def _n_own_literals(self, *, negations: bool) -> int:  # noqa: ARG002 -- none is a negation
         return 2 * len(self.cuts) + math.comb(len(self._ends), 2)
 
+    def literal_truth(self, kind: Attribute, *, negations: bool) -> Mask:
+        if self._ends or not self.cuts:
+            return super().literal_truth(kind, negations=negations)
+        below = np.tri(len(self.cuts), self.n_bins, dtype=bool)
+        above = (np.arange(self.n_bins) < self.n_known) & ~below
+        return np.vstack([below, above, *map(self.truth, kind._policy_literals("", negations))])
+
     @property
     def _ends(self) -> tuple[float, ...]:
         """The cut points at which literals with two bounds can begin and end; empty if there are too many."""

@@ -261,8 +261,7 @@ def lines_of(space: Space) -> Iterator[tuple[int, slice, Line]]:
     """Yield the index, the options and the `Line` of each attribute that has options, if states are boxes."""
     sizes = [attribute.n_bins for _, attribute in space.candidates.schema.attributes]
     ends, start = np.cumsum(sizes).tolist(), 0
-    columns = np.searchsorted(ends, space.candidates.own_bins[space.options].argmax(axis=1), side="right")
-    for column, stop in zip(*np.unique(columns, return_counts=True), strict=True):
+    for column, stop in zip(*np.unique(space.attributes, return_counts=True), strict=True):
         options, bins = slice(start, start + int(stop)), slice(ends[column] - sizes[column], ends[column])
         yield int(column), options, Line.of(space.caught[options, bins], space.root[bins])
         start = options.stop

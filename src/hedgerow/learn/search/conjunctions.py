@@ -42,8 +42,7 @@ class Outcomes:
         """Return the states of a search, or None if it is not for trees, or if an attribute has several tests."""
         if CAUGHT not in space.branches or not space.has_boxes or not 0 < depth <= space.n_options:
             return None
-        own = space.candidates.own_bins[space.options].argmax(axis=1)
-        return cls(space, depth) if len(np.unique(own)) == space.n_options else None
+        return cls(space, depth) if len(np.unique(space.attributes)) == space.n_options else None
 
     @property
     def n_states(self) -> int:

@@ -88,8 +88,8 @@ class SearchShape:
     @classmethod
     def of(cls, space: Space) -> Self:
         candidates = space.candidates
-        of_each = Counter(literal.attribute for literal in candidates.literals)
-        literals = Counter((of_each[name], a.n_bins) for name, a in candidates.schema.attributes if of_each[name])
+        attributes = zip(candidates.sizes, candidates.schema.attributes, strict=True)
+        literals = Counter((own, attribute.n_bins) for own, (_, attribute) in attributes if own)
         lines = Counter(line for *_, line in lines_of(space)) if space.has_boxes else None
         return cls(candidates.schema, space.branches, space.n_options, len(candidates.members), lines, literals)
 

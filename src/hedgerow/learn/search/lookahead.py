@@ -47,7 +47,7 @@ class Lookahead:
         self._rows, self._settings, self._min_rows = rows, settings, max(settings.min_rows, 1)
         numbers = max(len(rows.weights) * rows.space.n_options, 1)
         self._n_rated = max(1, min(_MOST_COUNTS // numbers, _MOST_WORK // (numbers * max(len(rows), 1))))
-        self._attributes = rows.space.candidates.own_bins[rows.space.options].argmax(axis=1)
+        self._attributes = rows.space.attributes
         self._patterns = np.arange(len(rows))
         self._ratings: dict[frozenset[int], _Rating] = {}
         self._trees: dict[tuple[frozenset[int], int], Rated] = {}

@@ -60,12 +60,11 @@ class Pairs:
         """The options, grouped by their attributes."""
         candidates = self.space.candidates
         sizes = [attribute.n_bins for _, attribute in candidates.schema.attributes]
-        ends = np.cumsum(sizes)
-        column = np.searchsorted(ends, candidates.own_bins.argmax(axis=1), side="right")
-        truth = [candidates.truth[i, ends[c] - sizes[c] : ends[c]] for i, c in enumerate(column.tolist())]
+        column = candidates.attribute_of.tolist()
+        truth = [row for part in candidates.truth_by_attribute for row in part]
         members: dict[tuple[int, ...], list[tuple[int, Mask]]] = {}
         for option, literals in enumerate(self.literals):
-            key = tuple(int(column[literal]) for literal in literals)
+            key = tuple(column[literal] for literal in literals)
             cells = truth[literals[0]] if len(literals) == 1 else np.logical_and.outer(*(truth[i] for i in literals))
             members.setdefault(key, []).append((option, cells.ravel()))
         return tuple(

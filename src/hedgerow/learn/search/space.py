@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from hedgerow.boundary.arrays import Array, Index, Mask, Whole
+from hedgerow.boundary.arrays import Array, Index, Integers, Mask, Whole
 from hedgerow.schema.candidates import Antecedent, Candidates, literal_shapes
 from hedgerow.schema.schema import Schema
 
@@ -54,8 +53,7 @@ class Space:
         candidates = Candidates.of(schema, 1, negations=False)
         shapes = literal_shapes(schema).items()
         divisions = {form: np.array([*shape.divisions], dtype=np.intp) for form, shape in shapes}
-        sizes = Counter(literal.attribute for literal in candidates.literals)
-        starts = np.cumsum([sizes[name] for name in schema]) - [sizes[name] for name in schema]
+        starts = np.cumsum(candidates.sizes) - candidates.sizes
         attributes = [attribute for _, attribute in schema.attributes]
         options = [divisions[attribute.form] + start for attribute, start in zip(attributes, starts, strict=True)]
         everything = np.ones(sum(attribute.n_bins for attribute in attributes), dtype=bool)
@@ -86,9 +84,17 @@ class Space:
         # Sides are ordered by branch, then by option.
         return None if self.has_boxes else self.candidates.implications[np.ix_(self.options, self.options)].T
 
+    @property
+    def attributes(self) -> Integers:
+        """The index of each option's attribute, if options are single literals; shape ``(n_options,)``."""
+        return self.candidates.attribute_of[self.options]
+
+    def antecedent(self, option: int) -> Antecedent:
+        return self.candidates[int(self.options[option])]
+
     @cached_property
     def antecedents(self) -> tuple[Antecedent, ...]:
-        return tuple(self.candidates[int(index)] for index in self.options)
+        return tuple(map(self.antecedent, range(self.n_options)))
 
     @cached_property
     def caught(self) -> Mask:
