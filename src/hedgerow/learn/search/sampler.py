@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import prod
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.stop_prior import StopPrior
 from hedgerow.schema.targets import Label
 from hedgerow.tally import Tally
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Progress = Callable[[int], object]
 States = Boxes | Pairs | Outcomes | Sequence[ExhaustiveLevel]
@@ -281,11 +284,9 @@ class _OneThread:
 
     @contextmanager
     def __call__(self) -> Generator[None]:
-        from threadpoolctl import threadpool_limits
-
         with self._lock:
             if not self._searches:
-                self._limits.enter_context(threadpool_limits(1, "blas"))
+                self._limits.enter_context(_libraries().limit(limits=1, user_api="blas"))
             self._searches += 1
         try:
             yield
@@ -294,6 +295,14 @@ class _OneThread:
                 self._searches -= 1
                 if not self._searches:
                     self._limits.close()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the loaded libraries that use threads, which take milliseconds to find."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 one_thread = _OneThread()
