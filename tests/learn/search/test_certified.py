@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_wine
 
 from hedgerow import Tally
 from hedgerow.learn.search import branch_and_bound, certified, lattice
@@ -20,7 +21,7 @@ from hedgerow.learn.search.losses import FINE_STEPS, Loss
 from hedgerow.learn.search.optimum import Optimum, SearchSettings, best_leaf
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import CAUGHT, Space
-from hedgerow.schema import Boolean, Candidates, Integer, Label, Schema
+from hedgerow.schema import Boolean, Candidates, Integer, Label, Real, Schema
 from tests.learn.best_models import as_given, check_model, clock, least, make_problem, problems
 from tests.learn.objectives import ALL_OBJECTIVES
 
@@ -280,3 +281,33 @@ def test_the_rows_needed_are_the_fewest_that_are_such_a_share(n, share):
 def test_a_share_that_floating_point_cannot_hold_needs_the_rows_it_says(n, share, rows):
     X = pd.DataFrame({"a": np.zeros(n, dtype=bool)})
     assert rows_needed(Tally.count(X, np.zeros(n, dtype=bool)), share) == rows
+
+
+def test_wider_lookahead_without_errors_ends_a_long_search(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    names, cuts = [f"x{i}" for i in range(X.shape[1])], [np.unique(column).tolist() for column in X.T]
+    kinds = {name: Real(own[0], own[-1], own[:-1]) for name, own in zip(names, cuts, strict=True)}
+    tally = Tally.count(pd.DataFrame(X, columns=names), y, Schema(kinds, Label("y", (0, 1, 2))))
+    monkeypatch.setattr(certified, "prune", lambda *_: pytest.fail("searched"))
+    found = find_optimum(tally, Space.of_trees(tally.schema), SearchSettings(3, 1, 0.0), None, lambda *_: None)
+    assert found.objective == found.lower_bound == 0
+
+
+@pytest.mark.parametrize(("limit", "trees"), [(4.5, 2), (3.5, 1), (None, 5)])
+def test_lookahead_before_a_search_ends_before_the_time_limit(monkeypatch, limit, trees):
+    """The first tree takes a second, and the next tree may take three."""
+    problem, clock, widths = make_problem(1, "tree"), SimpleNamespace(now=0.0), list[int]()
+
+    def look(search):
+        clock.now += 1.0
+        widths.append(1)
+        search._next = 3.0
+
+    monkeypatch.setattr(certified, "_QUICK", 0.0)
+    monkeypatch.setattr(certified, "_WIDER", np.inf)
+    monkeypatch.setattr(certified, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(certified._AnytimeSearch, "_look_ahead", look)
+    monkeypatch.setattr(certified._AnytimeSearch, "_states", lambda *_: None)
+    monkeypatch.setattr(certified, "prune", lambda *given: given[2])
+    find_optimum(problem.tally, problem.space, SearchSettings(3, 0, 0.0), limit, lambda *_: None)
+    assert len(widths) == trees

@@ -32,6 +32,7 @@ from hedgerow.tally import Tally
 
 _QUICK = 0.5  # seconds: a shorter search needs no first model
 _FIRST = 0.1  # largest share of the time limit for the first rule list
+_WIDER, _WIDEST = 4, 16  # width of lookahead before the search, for each second of its estimate and at most
 _AHEAD = 0.1  # share of the time for wider lookahead during the search
 _VISITED = 0.2  # time of branch and bound for trees of single tests by errors, as a share of the estimate for masks
 _MOST_NUMBERS = 2**27  # patterns times options of a matrix for a first model
@@ -77,8 +78,10 @@ class _AnytimeSearch:
             of_patterns = float(self._loss.least(self._tally.bins_and_counts()[1].T).sum())
             self._improve(replace(self.best, lower_bound=of_patterns))
             self._find_first()
-            if seconds > _QUICK and self._next < self._limit - (time.monotonic() - self._start):
+            width = 2
+            while width <= min(_WIDEST, _WIDER * seconds) and not self.best.is_proven and self._has_time:
                 self._look_ahead()
+                width *= 2
         if self.best.is_proven:
             return
         if states is not None:
@@ -86,6 +89,11 @@ class _AnytimeSearch:
         else:
             deadline = self._start + self._limit
             self._improve(prune(self._rows, self._settings, self.best, deadline, self._report))
+
+    @property
+    def _has_time(self) -> bool:
+        """Whether the next tree of the lookahead is expected before the time limit."""
+        return self._next < self._limit - (time.monotonic() - self._start)
 
     def stop(self, limit: Limit) -> None:
         """Complete the best model by the limit that stopped the search, and by a lower bound."""
