@@ -110,7 +110,7 @@ _PARAMETERS: Mapping[str, _Parameter] = {
         "Prior standard deviation of points along a numeric attribute; smaller is smoother.", _SCORECARD, float
     ),
     "delta": _Parameter(
-        "Delta, far below 1/rows. It reduces the noise of a scorecard with many attributes. dp-greedyrl requires it "
+        "Delta, far below 1/rows. It can reduce the noise of a scorecard with many attributes. dp-greedyrl requires it "
         "for smooth-laplace and global-gaussian.  \\[default: 0]",
         _SCORECARD,
         str,
