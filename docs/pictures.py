@@ -112,7 +112,7 @@ def table_to_card(tree: hr.PrivateTreeClassifier) -> list[Image.Image]:
     spent = str(tree.privacy_).partition("\nnote")[0].splitlines()
     card = "\n".join(fill(line, 105, subsequent_indent=" " * 12) for line in spent)
     return [
-        step("1. A sensitive table: nobody may see it", rows, blank=True),
+        step("1. A sensitive table, which stays confidential", rows, blank=True),
         step("2. Its schema is public: bounds and categories", lines(declared, 10.5), blank=True),
         step("3. A tree drawn for ε = 1, with noisy class shares", partial(shown, tree), blank=True),
         step("4. Published: the tree with its privacy card", lines(card, 10), blank=True),
@@ -120,7 +120,7 @@ def table_to_card(tree: hr.PrivateTreeClassifier) -> list[Image.Image]:
 
 
 def attacker() -> list[Image.Image]:
-    """Return the steps of an attacker's gain in knowledge."""
+    """Return the steps of an attack on a full-grown tree, and of the best attack on a private tree."""
     train, labels = PATIENTS.frame.iloc[:400], PATIENTS.labels.iloc[:400]
     grown = DecisionTreeClassifier(random_state=0).fit(train, labels)
     leaves = hr.audit.leaf_risk(grown, (train, labels), threshold=10)
@@ -140,9 +140,7 @@ def attacker() -> list[Image.Image]:
         for name, (values, color) in drawn.items():
             axes.plot(rates, values, color=color, label=name, linewidth=2)
         axes.plot(rates, rates, color="black", linestyle="--", linewidth=1, label="guessing")
-        axes.set(
-            xscale="log", yscale="log", xlabel="outsiders taken for members", ylabel="members found", ylim=(1e-3, 1)
-        )
+        axes.set(xscale="log", yscale="log", xlabel="false positive rate", ylabel="true positive rate", ylim=(1e-3, 1))
         axes.legend(loc="upper left", frameon=False)
 
     worst, median = (np.array([exact.trade_off(row).tpr_at(rate) for rate in rates]) for row in (order[-1], order[284]))
@@ -151,10 +149,11 @@ def attacker() -> list[Image.Image]:
     return [
         step(small, sizes),
         step(
-            "2. Refits reveal whose rows it was trained on", lambda axes: curves(axes, {"all patients": (result, RED)})
+            "2. An attack by refits finds some training rows",
+            lambda axes: curves(axes, {"all patients": (result, RED)}),
         ),
         step(
-            "3. A private tree, ε = 1: the best attack there is",
+            "3. A private tree, ε = 1: the best possible attack",
             lambda axes: curves(axes, {"the patient most at risk": (worst, RED), "the median": (median, GREEN)}),
         ),
     ]
