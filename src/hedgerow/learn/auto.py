@@ -5,6 +5,7 @@ docs/mathematics.md, fact 3, proves the draw. docs/benchmarks/model_choice.md ex
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from math import ceil
 from typing import Literal
 
@@ -195,7 +196,7 @@ class CountedPlan(Plan):
         count = PlannedRelease("class_totals", DiscreteLaplace(self.epsilon * COUNT_SHARE, 1))
         return count, Branch(range(len(self.plans)), lambda place: self.plans[place].releases)
 
-    @property
+    @cached_property
     def rho(self) -> Fraction | None:
         # The ρ of a greedy tree follows from ε.
         return None if any(plan.rho is None for plan in self.plans) else super().rho

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -42,15 +43,20 @@ class Plan:
         """All releases of a fit."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def rho(self) -> Fraction | None:
         """The largest ρ (zCDP) of a fit; None if it follows from ε."""
         return max_rho(self.releases)
 
+    @cached_property
+    def _extremes(self) -> tuple[PlannedRelease, ...]:
+        """The releases of the runs with the largest cost, or the smallest ε for each release."""
+        return tuple(extremes(self.releases))
+
     @property
     def max_rows(self) -> int | None:
         """The public row limit, or None. A fit takes fewer rows than this."""
-        limits = (release.max_rows for release in extremes(self.releases))
+        limits = (release.max_rows for release in self._extremes)
         return min((limit for limit in limits if limit is not None), default=None)
 
     @property
@@ -65,7 +71,7 @@ class Plan:
 
     def prepare(self, noise: NoiseSource) -> None:
         """Raise ValueError for an epsilon below the supported minimum, before anything is charged."""
-        for mechanism in dict.fromkeys(release.mechanism for release in extremes(self.releases)):
+        for mechanism in dict.fromkeys(release.mechanism for release in self._extremes):
             noise.prepare(mechanism)
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> BuildModel:
@@ -122,7 +128,7 @@ class GreedyPlan(LeafPlan):
             replace(self.leaf_numbers.planned(self.target, for_leaves), takes_rest=True),
         )
 
-    @property
+    @cached_property
     def rho(self) -> Fraction | None:
         # The share of unused choices goes to the leaves: ρ if the mechanism of choices declares it, otherwise ε.
         return None if self._mechanism.rho is None else super().rho

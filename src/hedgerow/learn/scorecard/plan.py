@@ -56,7 +56,7 @@ class ScorecardPlan(Plan):
         worst = sorted({least, max(most - 1, least), most} | {MOST_TO_WEIGH}.intersection(numbers))
         return Branch([*product(numbers, ways)], self._releases_with, [*product(worst, ways)])
 
-    @property
+    @cached_property
     def rho(self) -> Fraction | None:
         if len(self.ways) == 1 or self.rows == 1:
             return super().rho

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -272,8 +273,8 @@ class PublishedListPlan(Plan):
             Branch(rules, lambda number: (PlannedRelease("leaf_counts", counts, times=number),), rules[-1:]),
         )
 
-    @property
-    def rho(self) -> None:
+    @cached_property
+    def rho(self) -> Fraction | None:
         return None  # unused ε stays reserved, so all of ε counts
 
     def prepare(self, noise: NoiseSource) -> None:
