@@ -419,7 +419,7 @@ def test_an_epsilon_too_small_for_a_choice_is_refused_before_the_charge():
     """Residuals of three attributes in eight passes take least, (960 − 50 − 80)·7/240 thousandths each: 41 units
     are too few, 42 are enough."""
     X = np.arange(150).reshape(50, 3) % 7 % 2 == 0
-    assert refused(hr.PrivateScorecardClassifier, X, range(15, 60), Fraction(1, 2**40)) == 27
+    assert refused(hr.PrivateScorecardClassifier, X, range(38, 46), Fraction(1, 2**40)) == 4
 
 
 # --- trees and lists of wide tables --------------------------------------------------------------------------------
@@ -451,7 +451,7 @@ def test_trees_and_lists_choose_a_few_or_none(rows, others, epsilon, number):
 
 
 @pytest.mark.parametrize("kind", SEARCHED)
-@pytest.mark.parametrize("examples", [3, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [1, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.usefixtures("quick_searches")
 @pytest.mark.claim("The releases and their shares depend only on released values")
 def test_trees_and_lists_of_wide_tables_do_the_same_on_neighbouring_tables(kind, examples):

@@ -132,7 +132,7 @@ def wide(rows, d=40, unit=None):
 @pytest.mark.parametrize("most", [None, 30])
 @pytest.mark.parametrize("rows", [600, 30_000])
 @given(seed=st.integers(0, 2**31))
-@settings(max_examples=5)
+@settings(max_examples=2)
 def test_with_a_delta_the_first_count_and_a_series_for_the_rest_add_up(rows, most, seed):
     delta = Fraction(1, 10**5)
     recorder, budget = Recorder(SeededNoise(np.random.default_rng(seed))), hr.Budget(2, delta)
