@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.planning import planner
 from tests.cli.table import a_tree
 
 
@@ -101,12 +102,27 @@ def test_a_file_of_any_format_is_read_by_every_command(files, run, monkeypatch, 
     (files / "open.yaml").write_text("attributes:\n  age: {kind: integer, low: 0, high: 120, outside: clip}\n")
     asked("schema", "learn", name, *more, "--schema", "open.yaml", "--epsilon", "3", "-o", "l.yaml", "--force")
     asked("report", "tree.json", "--data", name, *more, "-o", "report.html", "--force")
-    asked("plan", "--schema", "schema.yaml", "--rows", "50", "--epsilon", "9", "--public", name, *more, "--runs", "1")
+    public, expected = (public_table(asked, monkeypatch, *words) for words in ((name, *more), ("data.csv",)))
+    assert public.distance(expected) == 0 < public.total().sum()
     answers = ["", "no, yes", "i", "0", "120", "5", "n", "", "", "s", "s"]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(answers) + "\n"))
     asked("schema", "wizard", name, *encoding, "--target", "ill", "-o", "w.yaml", "--force")
     answered = hr.Schema.load("w.yaml")
     assert (answered.names, answered["age"].high, answered["age"].cuts) == (("age",), 120, (20, 40, 60, 80, 100))
+
+
+def public_table(asked, monkeypatch, *public):
+    """Return the counted rows of a public table to which `plan` would fit models, which takes a second."""
+    tables, schema = [], hr.Schema.load("schema.yaml")
+
+    def plan(*known, public, runs, **more):
+        tables.append(hr.Tally.count(*public, schema))
+        assert runs == 1
+        return planner.plan(*known, **more)
+
+    monkeypatch.setattr("hedgerow.cli.plan.plan", plan)
+    asked("plan", "--schema", "schema.yaml", "--rows", "50", "--epsilon", "9", "--public", *public, "--runs", "1")
+    return tables[0]
 
 
 @pytest.mark.usefixtures("files")
