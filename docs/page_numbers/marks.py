@@ -25,8 +25,11 @@ TUNED = (
     "compas",
     "german",
     "wine",
-)  # the tables on which defaults of the private learners were chosen
-TUNED_NOTE = "\n\n† Defaults of the private learners were chosen on this table."
+)  # the tables on which priors, losses and main constants of private learners were chosen
+TUNED_NOTE = (
+    "\n\n† Main defaults of the private learners were chosen on this table. "
+    "Some defaults were compared on other tables, too."
+)
 MARK = re.compile(r"(<!-- (table|n): (\w+) -->)(.*?)(<!-- /\2 -->)", re.DOTALL)
 MAKERS: dict[tuple[str, str], Callable[[], str]] = {}
 

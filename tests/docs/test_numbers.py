@@ -104,7 +104,7 @@ def test_tables_mark_the_data_on_which_defaults_were_chosen(name):
     rows = [line for line in made.splitlines() if chosen.match(line)]
     assert rows
     assert all("†" in row.split("|")[1] for row in rows)
-    assert made.endswith("† Defaults of the private learners were chosen on this table.")
+    assert made.endswith(writer.page_numbers.marks.TUNED_NOTE)
 
 
 def test_the_data_on_which_defaults_were_chosen_are_the_same_everywhere():
