@@ -134,6 +134,14 @@ def test_the_information_of_a_series_in_rho_is_twice_its_rho():
     assert sum(mechanism.information for mechanism in mechanisms) == 2 * mechanisms[0].rho
 
 
+def test_an_answer_in_rho_costs_at_most_its_part_in_exact_arithmetic():
+    """The ℓ2 sensitivity is a square root: rounded down to a float, it would make the noise too small."""
+    for changes in (2, 3, 7, 385, 2 * 1024**2):
+        for rows, parts in ((1, Fraction(1)), (7, Fraction(3, 7)), (3, Fraction(1, 3))):
+            answer = GaussianCounts(Fraction(1), Fraction(1, 10**6), 2, 1, changes, parts, rows, adds_up_rho=True)
+            assert Fraction(changes * rows**2) / Fraction(answer.scale) ** 2 <= answer.information
+
+
 def test_noise_for_units_is_as_many_times_as_large():
     item, five = (
         GaussianCounts(Fraction(1), Fraction(1, 10**6), 1, 1, 10**4, rows=rows, adds_up_rho=False) for rows in (1, 5)

@@ -450,8 +450,9 @@ class GaussianCounts:
 @cache
 def _gaussian_scale(rho: Fraction, changes: int) -> float:
     """Return the smallest σ at which a change of `changes` counts costs at most ρ."""
+    # OpenDP's privacy map takes the ℓ2 sensitivity as a float, to which its square root may have been rounded down.
     scale = math.sqrt(changes / (2 * float(rho)))
-    while Fraction(gaussian(scale).map(math.sqrt(changes))) > rho:
+    while max(Fraction(gaussian(scale).map(math.sqrt(changes))), changes / (2 * Fraction(scale) ** 2)) > rho:
         scale = math.nextafter(scale, math.inf)
     return scale
 
