@@ -441,13 +441,17 @@ def test_a_function_that_is_less_accurate_is_refused_before_the_charge(monkeypat
 @pytest.mark.parametrize(
     ("name", "low", "high"),
     [("exp", -high, -low) for low, high in pairwise((0.004, 0.03, 0.1, 0.4, 1, 2, 4, 7, 12, 20, 28, 40))]
+    + [("exp", low, high) for low, high in pairwise((0.004, 0.1, 0.4, 1, 4, 12, 28, 64))]
     + [
         ("log", low, high)
         for low, high in pairwise((0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999, 1.001, 1.1, 1.4, 2, 7, 99, 999))
     ],
 )
 def test_a_function_that_is_inaccurate_at_some_numbers_is_refused(monkeypatch, name, low, high):
-    """Exponentials of less than -40 are lost in the 1 that they are added to; sums are of as many terms as options."""
+    """Exponentials of less than -40 are lost in the 1 that they are added to; those of up to 64 are tabulated.
+
+    Logarithms are of sums of as many terms as there are options.
+    """
     check_functions.cache_clear()
     monkeypatch.setattr(
         np, name, off_at(getattr(np, name), lambda values: np.flatnonzero((low < values) & (values < high)))

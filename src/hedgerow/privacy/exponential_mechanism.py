@@ -26,7 +26,9 @@ ULPS = 4  # the largest error of NumPy's exp and log that the bounds on rounding
 _ERRORS = Fact("errors")
 _LANES = 9  # start offsets, so that every point is computed in each lane of a vector and in the remainder of a loop
 _LENGTH = 263  # the length of the arrays that repeat all points; it exceeds any unrolled loop
-_EXPONENTS = -np.geomspace(2**-10, 700, 53)  # terms below e⁻⁴⁰ vanish when they are added to 1
+NEAR = 64.0  # the largest exponent of an exponential above 1 that a search computes
+# Terms below e⁻⁴⁰ vanish when they are added to 1.
+_EXPONENTS = np.concatenate([-np.geomspace(2**-10, 700, 53), np.geomspace(2**-10, NEAR, 29)])
 _SUMS = np.concatenate(
     [np.geomspace(2**-10, 2**30, 39), np.geomspace(0.7, 1.5, 14), 1 + 2.0 ** -np.arange(4, 53, 8), [1 - 2.0**-30]]
 )

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from hedgerow.boundary.arrays import Array, Floats, Index
 from hedgerow.learn.search.losses import BLOCK, LeafLoss, Loss, errors
-from hedgerow.privacy.exponential_mechanism import Choose, weight_digits
+from hedgerow.privacy.exponential_mechanism import NEAR, Choose, weight_digits
 from hedgerow.privacy.stop_prior import StopPrior
 
 _LEAST_LOG = -700.0
 CLOSED = -1  # the difference of an option that cannot be taken
-_NEAR = 64.0  # the largest exponent at which both halves of cosh are added: e⁻⁶⁴ is far below the rounding of a sum
 _MOST_TABULATED = 2**20  # largest size of a lookup table by difference
 _BLOCK_NUMBERS = 2**16  # states times options in a block, so that it fits in the cache
 
@@ -250,7 +249,8 @@ class SumOfSpreads:
     # other half of cosh is negligible. So each weight is one number of a small table. If D is
     # near, `CLOSED` has the first number, 0; otherwise, its weight is below e⁻⁶⁴, which is negligible, too.
     def __init__(self, unit: float, rows: int) -> None:
-        self.unit, self.near, self.table = unit, int(min(rows, _NEAR / unit)), None
+        # Both halves of cosh are added up to this difference: e⁻⁶⁴ is far below the rounding of a sum.
+        self.unit, self.near, self.table = unit, int(min(rows, NEAR / unit)), None
         far = int(min(rows, -_LEAST_LOG / unit)) + 1
         if self.near + far < _MOST_TABULATED:
             near, far = np.arange(self.near + 1.0), np.arange(far + 0.0)
