@@ -119,7 +119,7 @@ verify:  ## rebuild the last commit, and compare it with PROVENANCE=file of a re
 	rm -rf build/rebuilt
 	$(PYTHON) .ci/rebuild.py build/rebuilt --expect $(PROVENANCE)
 
-# Not listed: scripts that these start, and census, which needs a folder.
+# Not listed: scripts that these start, and census and recorded, which need a folder.
 BENCHMARKS := accuracy exact_accuracy prior stop_probability published speed exact base_two optimal optimal_raw league scorecards wide several_classes \
 	two_way_tables risk_scores segments readability three_models objectives calibration reasons cut_points quantiles exact_risk membership epsilon forests \
 	counting worlds marginals bins columns hypotheses growth engines many_rows categories csv_check start first_model install_size service ledger federation spark \

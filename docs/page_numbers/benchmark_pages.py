@@ -26,7 +26,7 @@ GROUPS = {
     "How defaults were chosen": ("prior", "stop_probability", "objectives", "leaf_shares", "model_choice"),
     "Probabilities, reasons and forecasts": ("calibration", "evaluation", "reasons", "forecasts"),
     "Cut points": ("cut_points", "quantiles"),
-    "Audits and attacks": ("epsilon", "exact_risk", "membership", "forests", "worlds", "chance"),
+    "Audits and attacks": ("epsilon", "recorded", "exact_risk", "membership", "forests", "worlds", "chance"),
     "Learning from marginals": ("marginals", "bins", "columns", "two_way_tables", "hypotheses", "federation"),
     "Certified optima": ("optimal", "optimal_raw", "optimal_numbers", "anytime"),
     "Time and memory": (
