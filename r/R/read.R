@@ -298,21 +298,10 @@ leaf_shares <- function(counts, drawn, labels, size) {
       found[i, labels[i]] <- 1
     } else {
       row <- if (any(found[i, ] != 0)) found[i, ] else whole
-      if (!is.na(labels[i])) row <- with_mode(row, labels[i])
       found[i, ] <- row / sum(row)
     }
   }
   found
-}
-
-# The mode is averaged with the largest other classes until no remaining class is larger.
-with_mode <- function(counts, mode) {
-  others <- setdiff(order(-counts), mode)
-  means <- cumsum(c(counts[mode], counts[others])) / seq_along(counts)
-  larger <- counts[others] > means[-length(means)]
-  size <- if (all(larger)) length(others) else which(!larger)[1] - 1L
-  counts[c(mode, others[seq_len(size)])] <- means[size + 1L]
-  counts
 }
 
 scorecard_of <- function(model, data) {

@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.learn.contract import specification_of
-from hedgerow.learn.leaf_shares import leaf_shares, posteriors, rounded_shares
+from hedgerow.learn.leaf_shares import leaf_shares, posteriors, rounded_shares, with_mode
 from hedgerow.learn.learned import COUNTS_FOR_SHARES
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.files import load_model
@@ -202,3 +203,26 @@ def test_release_counts_is_a_flag_or_auto(given_value):
 def test_regressors_take_no_automatic_counts():
     with pytest.raises(ValueError, match=r"release_counts .*got 'auto'"):
         hr.PrivateTreeRegressor(1, release_counts="auto").fit(*conjunction())
+
+
+def nearest_with_mode(shares, mode):
+    """Search all sets of classes to average with the mode: of the allowed results, the nearest by least squares."""
+    outcome = []
+    for chosen in product([False, True], repeat=len(shares)):
+        pool = np.array(chosen) | (np.arange(len(shares)) == mode)
+        result = np.where(pool, shares[pool].mean(), shares)
+        if (result <= result[mode] + 1e-12).all():
+            outcome.append(result)
+    return min(outcome, key=lambda result: ((result - shares) ** 2).sum())
+
+
+@given(st.lists(st.integers(0, 20), min_size=2, max_size=5), st.data())
+def test_pooled_shares_are_the_nearest_with_the_label_as_a_mode(counts, data):
+    shares, mode = np.array(counts, dtype=float), data.draw(st.integers(0, len(counts) - 1))
+    assert with_mode(shares, mode) == pytest.approx(nearest_with_mode(shares, mode))
+
+
+@given(st.lists(st.integers(0, 2**60), min_size=3, max_size=3), st.integers(0, 2))
+def test_the_label_is_among_the_largest_shares_to_the_last_bit(counts, mode):
+    result = with_mode(np.array(counts, dtype=float), mode)
+    assert result[mode] == result.max()

@@ -162,3 +162,30 @@ def test_sample_weights_are_refused_before_any_charge(name):
         .set_params(**({"budget": None} if "budget" in clf.get_params() else {}))
         .fit(ROWS, ROWS["risk"], sample_weight=None)
     )
+
+
+WEIGHTED = Schema({"x": Boolean()}, Label("y", ("ill", "well")))
+BY_WEIGHT = {"schema": WEIGHTED, "class_weight": {"ill": 10}}
+OF_SHARES = {
+    "exact tree": hr.PrivateTreeClassifier(8, release_counts=True, random_state=0, **BY_WEIGHT),
+    "greedy tree": hr.PrivateTreeClassifier(8, search="greedy", random_state=0, **BY_WEIGHT),
+    "exact list": hr.PrivateRuleListClassifier(8, search="exact", release_counts=True, random_state=0, **BY_WEIGHT),
+    "greedy list": hr.PrivateRuleListClassifier(8, search="greedy", random_state=0, **BY_WEIGHT),
+    "optimal tree": hr.OptimalTreeClassifier(**BY_WEIGHT),
+    "optimal list": hr.OptimalRuleListClassifier(**BY_WEIGHT),
+}
+
+
+@pytest.mark.parametrize("name", OF_SHARES)
+def test_probabilities_are_shares_of_counts_if_classes_have_weights(name):
+    x = np.arange(4000)[:, np.newaxis] % 5 == 0
+    ill = np.where(x[:, 0], np.arange(4000) % 25 == 0, np.arange(4000) % 50 == 1)  # 20 % of x, 2.5 % of the others
+    learner = clone(OF_SHARES[name]).fit(x, np.where(ill, "ill", "well"))
+    assert learner.predict(x[:2]).tolist() == ["ill", "well"]
+    shares = {record["prediction"]: record for record in learner.get_rules()}
+    assert learner.predict_proba(x[:2])[:, 0] == pytest.approx([0.2, 0.025], abs=0.01)
+    assert shares["ill"]["probability"] == pytest.approx(0.2, abs=0.01)
+    assert learner.decide(x[:2], class_weight={"ill": 3}).tolist() == ["well", "well"]
+    evaluation = hr.evaluate(learner, x, np.where(ill, "ill", "well"), epsilon=1000)
+    (calibration,) = (each.value for each in evaluation.estimates if "observed less predicted" in each.name)
+    assert abs(calibration) < 0.01

@@ -270,9 +270,9 @@ def test_a_label_decides_and_without_counts_is_certain() -> None:
     assert DRAWN.predict_proba(frame).tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
 
 
-def test_a_label_contradicted_by_counts_is_predicted_with_a_pooled_share() -> None:
+def test_a_label_contradicted_by_counts_is_predicted_with_its_own_share() -> None:
     assert BOTH.predictions == ("no", "yes", "no")
-    assert BOTH.probabilities.tolist() == [[0.5, 0.5], [0, 1], [0.75, 0.25]]
+    assert BOTH.probabilities.tolist() == [[0.25, 0.75], [0, 1], [0.75, 0.25]]
     assert BOTH.predict(pd.DataFrame(ROWS)).tolist() == ["no", "no", "no", "no", "no", "yes"]
 
 

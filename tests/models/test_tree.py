@@ -86,9 +86,9 @@ def test_a_table_without_rows_gives_no_predictions() -> None:
     assert TREE.predict_proba(pl.DataFrame(ROWS)[:0]).shape == (0, 2)
 
 
-def test_predict_gives_the_label_where_another_class_is_as_probable() -> None:
+def test_predict_returns_the_label_if_another_class_is_more_probable() -> None:
     tree = Tree(SCHEMA, Leaf((9, 1), "yes"), NONE)
-    assert tree.probabilities.tolist() == [[0.5, 0.5]]
+    assert tree.probabilities.tolist() == [[0.9, 0.1]]
     assert tree.predict(pd.DataFrame(ROWS)).tolist() == ["yes"] * 5
 
 

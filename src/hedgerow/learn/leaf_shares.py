@@ -17,7 +17,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats, Integers
-from hedgerow.models.leaf_release import with_mode
 
 _STRENGTHS = np.array([2.0, 4.0, 8.0, 16.0, 32.0])  # concentrations (sums of the Dirichlet parameters), all above 1
 _CENTRES = (np.arange(8) + 0.5) / 8  # prior means of the label's share, on a scale from 1/n_classes (0) to 1 (1)
@@ -137,3 +136,16 @@ def rounded_shares(shares: Floats, label: int) -> tuple[float, ...]:
     parts = np.clip(parts, 1, parts[label] - len(shares))  # the label keeps the largest share
     parts[label] += unit - parts.sum()
     return tuple((parts / unit).tolist())
+
+
+def with_mode(shares: Floats, mode: int) -> Floats:
+    """Return shares in which the mode is pooled with the largest classes until no other share exceeds their mean."""
+    others = np.argsort(-shares, kind="stable")
+    others = others[others != mode]
+    means = np.cumsum([shares[mode], *shares[others]]) / np.arange(1, len(shares) + 1)
+    larger = shares[others] > means[:-1]
+    size = len(others) if larger.all() else int(larger.argmin())
+    pool = [mode, *others[:size].tolist()]
+    pooled = shares.copy()
+    pooled[pool] = means[size]
+    return pooled

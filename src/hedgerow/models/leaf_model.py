@@ -76,8 +76,9 @@ class LeafModel(Model):
         - The probabilities are the class shares of the counts, with negative counts set to 0.
         - If all counts of a leaf are then 0, it has the class shares of the whole model.
         - If a leaf has a label and no counts, the label has probability 1.
-        - If the counts contradict the label, the class of the label is averaged with the largest other classes until
-          it is among the most probable classes.
+
+        A label does not change the shares of released counts. It need not be the most probable class, for example if it
+        was chosen by `class_weight`, `costs` or the distance of ordered classes.
         """
         return self.leaf_release.probabilities
 

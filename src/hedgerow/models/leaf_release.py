@@ -232,10 +232,10 @@ class LeafRelease:
         support, counts = self._rows_of(first, stop), self.leaves[first].counts
         if stop - first > 1 or not self.has_shares(first) or support.is_too_few or support.is_unknown:
             return support
-        support = replace(support, probability=float(self.probabilities[first].max()))
+        place = self.target.values.index(self.predictions[first])
+        support = replace(support, probability=float(self.probabilities[first, place]))
         if counts is None:
             return support
-        place = self.target.values.index(self.predictions[first])
         return replace(support, share=shown_share(counts, place, self.noise))
 
     def _rows_of(self, first: int, stop: int) -> "Support":
@@ -309,8 +309,6 @@ def _probabilities(leaves: Sequence[Leaf], target: Target) -> Floats:
             shares[place] = leaf.probabilities
         elif leaf.counts is None:
             shares[place, classes.index(leaf.label) if leaf.mean is None else _nearest(classes, leaf.mean)] = 1.0
-        elif leaf.label is not None and target.as_number is None:
-            shares[place] = with_mode(shares[place], classes.index(leaf.label))
     shares[counted] /= shares[counted].sum(axis=1, keepdims=True)
     shares.setflags(write=False)
     return shares
@@ -318,19 +316,6 @@ def _probabilities(leaves: Sequence[Leaf], target: Target) -> Floats:
 
 def _nearest(levels: Sequence[float], mean: float) -> int:
     return min(range(len(levels)), key=lambda place: abs(levels[place] - mean))
-
-
-def with_mode(counts: Floats, mode: int) -> Floats:
-    """Return counts in which the mode is pooled with the largest classes until no other count exceeds their mean."""
-    others = np.argsort(-counts, kind="stable")
-    others = others[others != mode]
-    means = np.cumsum([counts[mode], *counts[others]]) / np.arange(1, len(counts) + 1)
-    larger = counts[others] > means[:-1]
-    size = len(others) if larger.all() else int(larger.argmin())
-    pool = [mode, *others[:size].tolist()]
-    pooled = counts.copy()
-    pooled[pool] = means[size]
-    return pooled
 
 
 WIDEST_SHARE = 0.5
