@@ -192,6 +192,15 @@ def test_a_time_limit_beyond_any_clock_is_no_limit(limit):
     assert hr.OptimalTreeClassifier(max_depth=2, time_limit=limit).fit_tally(compas()).optimal_
 
 
+@pytest.fixture
+def default_interrupts():
+    """Ctrl-C raises KeyboardInterrupt, also if a shell started the tests in the background, where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("default_interrupts")
 @pytest.mark.parametrize("kind", KINDS)
 def test_ctrl_c_ends_the_search_with_a_model_and_a_gap(kind, monkeypatch):
     """The interrupt comes during the search; `fit` returns, and the warning states objective, bound, gap and advice."""
