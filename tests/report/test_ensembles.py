@@ -1,6 +1,7 @@
 """Reports on ensembles and pipelines: which models are accepted, what is examined of them, and what is decided."""
 
 from datetime import date
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,11 @@ def steps(last, *first):
     )
 
 
+@cache
+def fitted(kind):
+    return steps(KINDS[kind]).fit(*TRAIN)
+
+
 def statuses(sheet):
     return {check.key: check.status for check in sheet.checks}
 
@@ -71,8 +77,7 @@ def statuses(sheet):
 @pytest.mark.parametrize("rows", [{}, {"train": TRAIN}, {"train": TRAIN, "test": TEST}], ids=["none", "train", "both"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_overfitted_ensemble_is_rejected_whatever_is_given(kind, rows, schema):
-    model = steps(KINDS[kind]).fit(*TRAIN)
-    report = Report.of(model, schema=schema, on=ON, **rows)
+    report = Report.of(fitted(kind), schema=schema, on=ON, **rows)
     result = statuses(report.board)
     assert report.deciding is report.board
     assert report.board.status == result["small-leaves"] == "fail"
