@@ -49,10 +49,10 @@ SCHEMA = Schema(
 )
 TRAIN, TEST = ((WHOLE[part], ILL[part]) for part in (slice(0, 250), slice(250, None)))
 KINDS = {
-    "random forest": RandomForestClassifier(10, random_state=0),
-    "forest without bootstrap": RandomForestClassifier(10, bootstrap=False, random_state=0),
-    "extremely randomised trees": ExtraTreesClassifier(10, random_state=0),
-    "bagging": BaggingClassifier(random_state=0),
+    "random forest": RandomForestClassifier(4, random_state=0),
+    "forest without bootstrap": RandomForestClassifier(4, bootstrap=False, random_state=0),
+    "extremely randomised trees": ExtraTreesClassifier(4, random_state=0),
+    "bagging": BaggingClassifier(n_estimators=4, random_state=0),
     "AdaBoost": AdaBoostClassifier(DecisionTreeClassifier(max_depth=6), n_estimators=5, random_state=0),
     "gradient boosting": GradientBoostingClassifier(n_estimators=20, max_depth=6, random_state=0),
 }
