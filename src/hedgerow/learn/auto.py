@@ -233,13 +233,13 @@ class EitherPlan(Plan):
         return *self.card.releases, draw, Branch((False, True), lambda is_tree: tuple(leaf_releases) if is_tree else ())
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
-        build = self.card.run(tally, runner, progress)
-        alternative = Alternative(lambda rows: _values(build, rows), HANDICAP)
+        scorecard = self.card.run(tally, runner, progress)
+        alternative = Alternative(lambda rows: _values(scorecard, rows), HANDICAP)
         block, query = replace(self.tree.block(0), alternative=alternative), self.tree.query.having(or_scorecard=True)
         drawn = draw_model(tally, block, runner, query, progress)
         runner.decide(drawn is not None)
         if drawn is None:
-            return _with_notes(build, self.choice.having(model="scorecard"))
+            return _with_notes(scorecard, self.choice.having(model="scorecard"))
         build = self.tree.finish(tally, simplified(drawn, self.tree.space), runner)
         return _with_notes(build, self.choice.having(model="tree"), *self.tree.notes)
 
