@@ -14,7 +14,7 @@ from scipy.stats import binom
 from sklearn.tree import DecisionTreeRegressor
 
 from hedgerow.audit import LeafRisk, leaf_risk
-from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Split, Tree, read_model
+from hedgerow.models import Leaf, Rule, RuleList, Split, Tree, read_model
 from hedgerow.models.readers.pmml import model_of_pmml
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge
@@ -23,10 +23,7 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.report import Appetite, Form, PastRelease, Releases, Report, Subject, disclosure, leaves
 from hedgerow.report.contents import text_of
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Literal, Number, Schema
-from tests.cli.table import a_scorecard
 from tests.models.pmml_files import COUNTED as PMML_TREE
-from tests.models.scorecards import NOISY, TWO
-from tests.models.scorecards import NONE as OPEN
 from tests.report.subjects import (
     CARD,
     COUNTED,
@@ -227,39 +224,12 @@ def test_leaves_that_ask_for_a_sensitive_attribute_are_counted():
         of(without_privacy(), form=Form(sensitive=("religion",)))
 
 
-def test_where_nothing_is_known_it_says_how_to_measure(tmp_path):
+def test_where_nothing_is_known_it_says_how_to_measure():
     tree, _ = overfitted()
     section, values, result = of(SimpleNamespace(apply=tree.apply, predict=tree.predict))
     assert section.answer.startswith("Not measured")
     assert "--data" in section.measure
     assert (values, result) == ({"sensitive_leaves": None}, {})
-    (tmp_path / "schema.yaml").write_text(_SCHEMA)
-    section, values, result = of(replace(a_scorecard(tmp_path), parts=()))
-    assert section.answer.endswith("It stores no numbers of rows.")
-    assert (values, result) == ({}, {})
-
-
-def test_a_scorecard_states_how_many_bins_have_too_few_rows():
-    section, values, result = of(NOISY)
-    assert "has no leaves." in section.answer
-    assert values == {"bins": 11, "empty_bins": 1}
-    assert result == {}
-
-
-@pytest.mark.parametrize(("card", "bucket"), [(OPEN, "fail"), (CARD, "review")], ids=["without", "with a guarantee"])
-def test_exact_rows_of_small_bins_are_a_finding(card, bucket):
-    part = AttributePoints("smoker", ((0,), (2,), (1,)), rows=(40, 9, 0), rows_error=0)
-    _, values, result = of(replace(TWO, parts=(part,), privacy=card))
-    assert values["small_bins"] == 1
-    assert {key: item.status for key, item in result.items()} == {"small-bins": bucket}
-
-
-_SCHEMA = """\
-label: {name: ill, classes: ["no", "yes"]}
-attributes:
-  age: {kind: integer, low: 0, high: 120, cuts: [30, 60]}
-  sex: {kind: categorical, values: [F, M], missing: bin}
-"""
 
 
 def of_households(model):

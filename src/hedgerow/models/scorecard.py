@@ -18,7 +18,7 @@ from hedgerow.models.leaf_release import Support
 from hedgerow.models.model import ColumnTypes, DialectName, Listing, Model, RowDecisions
 from hedgerow.models.plot import points_plot
 from hedgerow.models.pmml import scorecard_model
-from hedgerow.models.point_lines import BY_NOISE
+from hedgerow.models.point_lines import BY_NOISE, PointLine
 from hedgerow.models.point_scale import PointScale
 from hedgerow.models.point_totals import PointTotals
 from hedgerow.models.points import (
@@ -159,9 +159,14 @@ class Scorecard(Model):
     @property
     def size(self) -> ScorecardSize:
         """The number of attributes with points, of printed lines, and the lowest and highest points of a bin."""
-        lines = self._totals.table.all_lines
+        lines = self.lines
         points = [points for line in lines for points in line.points]
         return ScorecardSize(len(self), len(lines), min(points, default=0), max(points, default=0))
+
+    @property
+    def lines(self) -> tuple[PointLine, ...]:
+        """The lines of its table of points; neighbouring intervals, or categories, with the same points share one."""
+        return self._totals.table.all_lines
 
     @property
     def bin_supports(self) -> tuple[Support, ...]:

@@ -128,6 +128,7 @@ NEEDS: dict[str, str] = {
     "class-counts": N_(
         "the number of rows of each class in each leaf, from released counts or from the training rows (--data)"
     ),
+    "bin-counts": N_("the number of rows of each bin, from counts in the file or from the training rows (--data)"),
     "possible-rows": N_("the training rows (--data) of a model whose possible rows can be counted"),
     "contents": N_("the data that the model stores"),
     "rows": N_("the training rows (--data)"),
@@ -203,7 +204,20 @@ CATALOGUE: dict[str, Kind] = {
         sheets=_BOARD,
     ),
     "small-bins": Kind(
-        N_("number of rows in each bin"), N_("No bin whose row count is in the file has few rows."), ("points",)
+        N_("number of rows in each bin"),
+        N_("No bin whose row count is in the file has few rows."),
+        ("bins",),
+        ("bin-counts",),
+        _ESSENTIAL,
+        version=3,
+    ),
+    "pure-bins": Kind(
+        N_("class disclosure in bins"),
+        N_("Every bin has rows of more than one class."),
+        ("points",),
+        ("rows",),
+        _ESSENTIAL,
+        _BOARD,
     ),
     "counts": Kind(
         N_("stored counts compared with the given rows"),
@@ -414,6 +428,9 @@ RULES: dict[str, Rule] = {
     ),
     "identifiers": Rule("leaves", N_("the form or the schema names the column that identifies persons"), _HOUSE),
     "small-bins": Rule("leaves", N_("at least {least} in every bin whose row count is in the file"), _RULE_OF_TEN),
+    "small-bins/counted": Rule("leaves", N_("at least {least} in every bin that has rows"), _RULE_OF_TEN),
+    "pure-bins": Rule("leaves", N_("no bin with rows of only one class"), _CLASSES),
+    "pure-bins/number": Rule("leaves", N_("no bin with rows of only one level"), _CLASSES),
     "small-leaves/own": Rule("leaves", _ALL_LEAVES, _OWN),
     "small-leaves/own-noisy": Rule("leaves", _NOISY_LEAVES, _OWN),
     "counts": Rule(

@@ -87,7 +87,7 @@ GridValue = Value | Cell
 class Grid:
     """A table of a section: its id and title, its columns, and its rows. The first cell of a row names it.
 
-    A page has at most the first `shown` rows, and no table with `shown` = 0.
+    A page has the first `shown` rows (all rows if it would leave out only one), and no table with `shown` = 0.
     """
 
     key: str
@@ -113,9 +113,12 @@ class Grid:
     @property
     def caption(self) -> str:
         """The title, with the number of shown rows if a page shows only the first rows."""
-        if len(self.rows) <= self.shown:
-            return self.title
-        return _("{title} (first {shown} of {rows} rows)", title=self.title, shown=self.shown, rows=len(self.rows))
+        shown, rows = len(self.first), len(self.rows)
+        return (
+            self.title
+            if shown == rows
+            else _("{title} (first {shown} of {rows} rows)", title=self.title, shown=shown, rows=rows)
+        )
 
     @property
     def filled(self) -> tuple[int, ...]:
@@ -132,8 +135,8 @@ class Grid:
 
     @property
     def first(self) -> tuple[tuple[GridValue, ...], ...]:
-        """The rows that are on a page."""
-        return self.rows[: self.shown]
+        """The rows that are on a page, which never leaves out a single row."""
+        return self.rows if len(self.rows) == self.shown + 1 > 1 else self.rows[: self.shown]
 
     @property
     def numeric(self) -> tuple[int, ...]:
@@ -193,7 +196,9 @@ class Section:
     def is_cut(self) -> bool:
         """True if a page leaves out part of its tables."""
         wide = any(len(grid.columns) > _MOST_COLUMNS for grid in self.shown)
-        return wide or any(len(grid.rows) > grid.shown > 0 for grid in self.grids) or len(self.shown) == _MOST_GRIDS
+        return (
+            wide or any(len(grid.rows) > len(grid.first) > 0 for grid in self.grids) or len(self.shown) == _MOST_GRIDS
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the section as JSON-ready data."""

@@ -4,6 +4,7 @@ With a guarantee, all predictions and contents of a model are public; otherwise 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -54,9 +55,19 @@ def _listing(subject: Subject, place: int, listing: Listing) -> Grid:
     """Return a listing of the model as people read it; the model's file has its numbers."""
     columns = tuple(Column(f"column_{i}", name, is_text=True) for i, name in enumerate(listing.columns, 1))
     if not subject.conditions:
-        return Grid(f"model_{place}", listing.title, columns, listing.rows, _MOST_POINTS)
+        points = Grid(f"model_{place}", listing.title, columns, listing.rows, _MOST_POINTS)
+        is_cut = place == 1 and len(points.first) < len(points.rows)
+        return _by_size(subject, points) if is_cut else points
     rows = zip(leaf_names(subject), listing.rows, strict=True)
     return Grid(f"model_{place}", listing.title, columns, tuple((name, *row[1:]) for name, row in rows))
+
+
+def _by_size(subject: Subject, points: Grid) -> Grid:
+    """Return a scorecard's table of points, the largest points first, so that a page cuts off the smallest."""
+    lines = released_scorecard(subject.released).lines
+    order = sorted(range(len(lines)), key=lambda place: -max(map(abs, lines[place].points)))
+    title = _("{title}, largest points first", title=points.title)
+    return replace(points, title=title, rows=tuple(points.rows[place] for place in order))
 
 
 def compared_rows(subject: Subject, train: tuple[Any, Any] | None) -> CountComparison | None:

@@ -1,7 +1,6 @@
 """Leaves in a report: the rows or persons of each leaf, and their classes. **Private** if exact."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from hedgerow.audit import LeafRisk
 from hedgerow.audit.inference.ensemble_risk import EnsembleRisk
@@ -33,17 +32,12 @@ def noun_of(column: str | None) -> str:
 
 
 def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
-    without = None if subject.has_leaves else subject.released
     grids = _leaf_rows(subject, risk)
     question = _("Does a leaf describe few people, or only people of one class?")
     if subject.number is not None:
         question = _("Does a leaf describe few people, or only people of one level of the predicted number?")
     if risk is None:
-        facts = (_sensitive(subject, None),) if without is None else _bin_facts(subject)
-        values: dict[str, Any] = {"risk": None, "without": without, "has_bins": without is not None and bool(facts)}
-        if without is not None:
-            values["no_leaves"] = _("This model ({kind}) has no leaves.", kind=subject.kind)
-        return section("leaves", facts, grids, title=question, **values)
+        return section("leaves", (_sensitive(subject, None),), grids, title=question, risk=None)
     facts = (*_sizes(risk), *_classes(subject, risk), _sensitive(subject, risk))
     fewest = min(risk.known_rows.values())
     smallest = _("The smallest leaf has {rows}.", rows=rows_text(fewest, counted_column(risk)))
@@ -51,7 +45,6 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
         smallest = _("The smallest leaf has {rows} rows.", rows=_rows_text(risk, fewest))
     values = {
         "risk": risk,
-        "without": None,
         "small": _small(risk),
         "smallest": smallest if len(risk.rows) > 1 else "",
         "not_examined": _not_examined(risk, risk.not_examined, _NO_ROWS),
@@ -68,28 +61,7 @@ def _states_no_noise(subject: Subject) -> bool:
     return subject.released is not None and subject.released.leaf_release.noise is None
 
 
-def _small_bins(subject: Subject) -> int:
-    """Return the number of bins with an exact count of few rows."""
-    supports = () if subject.released is None else subject.released.bin_supports
-    return sum(bin_.is_exact and 0 < (bin_.rows or 0) < subject.appetite.fewest_rows for bin_ in supports)
-
-
-def _bin_facts(subject: Subject) -> tuple[SheetLine, ...]:
-    supports = () if subject.released is None else subject.released.bin_supports
-    if not supports:
-        return ()
-    few, small = sum(bin_.is_too_few for bin_ in supports), _small_bins(subject)
-    lines = [
-        _count_line("bins", _("bins with released rows"), len(supports)),
-        _count_line("empty_bins", _("bins without rows, or within noise of having none"), few),
-    ]
-    if small:
-        name = _("bins with exactly 1 to {most} rows", most=subject.appetite.fewest_rows - 1)
-        lines.append(_count_line("small_bins", name, small))
-    return tuple(lines)
-
-
-def _count_line(key: str, name: str, count: int) -> SheetLine:
+def count_line(key: str, name: str, count: int) -> SheetLine:
     return SheetLine(key, name, number(count), count)
 
 
@@ -101,20 +73,20 @@ def _rows_text(risk: LeafRisk, rows: int, leaves: int = 1) -> str:
 def _sizes(risk: LeafRisk) -> Iterator[SheetLine]:
     column, smallest, is_noisy = counted_column(risk), min(risk.known_rows.values()), risk.view == "noisy"
     rows, least, alone = noun_of(column), rows_text(risk.threshold, column), rows_text(1, column)
-    yield _count_line("leaves", _("leaves"), len(risk.rows))
+    yield count_line("leaves", _("leaves"), len(risk.rows))
     if risk.not_examined:
         name = _("leaves that were not examined because their number of rows is unknown")
-        yield _count_line("leaves_not_examined", name, len(risk.not_examined))
+        yield count_line("leaves_not_examined", name, len(risk.not_examined))
     yield SheetLine("smallest_leaf", _("{rows} in the smallest leaf", rows=rows), _rows_text(risk, smallest), smallest)
     if risk.empty:
         name = _("leaves that may have no rows") if risk.release else _("leaves without rows")
-        yield _count_line("empty_leaves", name, len(risk.empty))
+        yield count_line("empty_leaves", name, len(risk.empty))
     name = _("leaves with fewer than {least}", least=least)
     if is_noisy:
         name = _("leaves with a released count of fewer than {least}", least=least)
-    yield _count_line("small_leaves", name, len(risk.small))
+    yield count_line("small_leaves", name, len(risk.small))
     name = _("leaves with a released count of {rows}", rows=alone) if is_noisy else _("leaves with {rows}", rows=alone)
-    yield _count_line("single_leaves", name, _ones(risk))
+    yield count_line("single_leaves", name, _ones(risk))
     name = _("{rows} in leaves below the threshold", rows=rows)
     yield SheetLine("rows_in_small_leaves", name, *_rows_in(risk, risk.small))
 
@@ -132,14 +104,14 @@ def _classes(subject: Subject, risk: LeafRisk) -> Iterator[SheetLine]:
         pure = _("leaves that may have rows of only one level") if may else _("leaves with rows of only one level")
         held = _("{rows} in leaves that may have only one level", rows=rows)
         held = held if may else _("{rows} in leaves with only one level", rows=rows)
-    yield _count_line("pure_leaves", pure, len(risk.pure))
+    yield count_line("pure_leaves", pure, len(risk.pure))
     yield SheetLine("rows_in_pure_leaves", held, *_rows_in(risk, risk.pure))
     if has_classes:
         few = _few(risk)
         name = _("leaves with {few} of a class", few=few)
         if risk.view == "noisy":
             name = _("leaves with a released count of {few} of a class", few=few)
-        yield _count_line("few_of_class_leaves", name, len(risk.few))
+        yield count_line("few_of_class_leaves", name, len(risk.few))
 
 
 def _few(risk: LeafRisk) -> str:
@@ -384,15 +356,6 @@ def _whys(subject: Subject, risk: LeafRisk | None, leaves: int) -> list[Cell]:
 
 def leaf_checks(subject: Subject, risk: LeafRisk | None) -> Iterator[Check]:
     """Yield the checks of leaves; leaves with known counts are judged, and the other leaves are named."""
-    if small := _small_bins(subject):
-        least = rows_text(subject.appetite.fewest_rows)
-        sentence = ngettext(
-            "The file has the exact number of rows of {count} bin with fewer than {least}.",
-            "The file has the exact numbers of rows of {count} bins with fewer than {least}.",
-            small,
-            least=least,
-        )
-        yield check("small-bins", "review" if subject.is_private else "fail", sentence, small, least=least)
     if risk is None:
         return
     is_bounded = risk.view == "noisy" and subject.is_private
@@ -453,14 +416,14 @@ def _exact_leaves(subject: Subject, risk: LeafRisk) -> Iterator[Check]:
     open_, pure = _classes_not_examined(subject, risk), len(risk.pure)
     safe = "not_run" if risk.classes_not_examined else "pass"
     rule = "pure-leaves" if subject.number is None else "pure-leaves/number"
-    sentence = _sentences(_pure(subject, risk), _disclosed(subject) if pure else "", open_)
+    sentence = _sentences(_pure(subject, risk), disclosed(subject) if pure else "", open_)
     yield check(rule, grave if pure else safe, sentence, pure, limit=0)
     if subject.number is None:
         sentence = _sentences(_few_of_class(risk), open_)
         yield check("few-of-class", "review" if risk.few else safe, sentence, len(risk.few), limit=0, least=least)
 
 
-def _disclosed(subject: Subject) -> str:
+def disclosed(subject: Subject) -> str:
     """Return a sentence on the disclosure by leaves with rows of only one class, or level."""
     if _predicts_sensitive(subject):
         column = quoted_text(subject.predicted or "")

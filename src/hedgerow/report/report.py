@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import hedgerow.report.accuracy as accuracy
+import hedgerow.report.bins as bins
 import hedgerow.report.card_checks as card_checks
 import hedgerow.report.disclosure as disclosure
 import hedgerow.report.ensembles as ensembles
@@ -270,10 +271,10 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         about_model = [
             disclosure.model(subject),
             measured if evaluation is None else replace(measured, measure=""),
-            leaves.leaves(subject, risk),
+            leaves.leaves(subject, risk) if subject.has_leaves else bins.bins(subject, None),
             disclosure.reconstruction_section(subject, guessed),
         ]
-        checks += leaves.leaf_checks(subject, risk)
+        checks += [*leaves.leaf_checks(subject, risk), *bins.bin_checks(subject, None)]
     sections = (
         promises.identity(subject, "public"),
         promises.stated(subject, "public"),
@@ -288,7 +289,8 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         *((promises.decision("public"),) if subject.is_private else ()),
     )
     tags = subject.tags | _given(releases=releases) | _counted(risk, guessed)
-    every = completed(checks, "public", tags | {"contents" if subject.is_private else "hidden"})
+    tags |= {"contents", *_bin_counts(subject, None)} if subject.is_private else {"hidden"}
+    every = completed(checks, "public", tags)
     decides, appetite = subject.is_private, subject.appetite
     return Sheet("public", subject.title, day, SOFTWARE.words, every, sections, decides, appetite)
 
@@ -363,8 +365,12 @@ def _of_leaves(
         guessed = ensembles.reconstructed(subject, examined, data)
         tags = ensembles.tags(examined) | _counted(None, guessed)
         return ensembles.leaves(subject, examined), tuple(ensembles.checks(subject, examined)), guessed, tags
-    risk, guessed = subject.leaves(train), disclosure.reconstructed(subject, data)
     is_shown = train is not None or not subject.is_private
+    if not subject.has_leaves:
+        by_bin, guessed = bins.counted_bins(subject, train), disclosure.reconstructed(subject, data)
+        checks = tuple(bins.bin_checks(subject, by_bin)) if is_shown else ()
+        return bins.bins(subject, by_bin), checks, guessed, _counted(None, guessed) | _bin_counts(subject, train)
+    risk, guessed = subject.leaves(train), disclosure.reconstructed(subject, data)
     checks = tuple(leaves.leaf_checks(subject, risk)) if is_shown else ()
     return leaves.leaves(subject, risk), checks, guessed, _counted(risk, guessed)
 
@@ -401,6 +407,11 @@ def _counted(risk: LeafRisk | None, guessed: Reconstruction | str) -> set[str]:
         "possible-rows": not isinstance(guessed, str),
     }
     return {name for name, holds in known.items() if holds}
+
+
+def _bin_counts(subject: Subject, train: Pair | None) -> set[str]:
+    """Return "bin-counts" if the rows of bins are in the file or can be counted, as the tag that a check requires."""
+    return {"bin-counts"} if subject.stores_bins or train is not None else set()
 
 
 def _columns(by: Sequence[str] | None, sensitive: Sequence[str]) -> tuple[str, ...]:

@@ -34,6 +34,7 @@ RISKS: dict[str, tuple[str, ...]] = {
     "joint-cells": ("LowCount",),
     "known-rows": ("LowCount",),
     "pure-leaves": ("ClassDisclosure",),
+    "pure-bins": ("ClassDisclosure",),
     "few-of-class": ("ClassDisclosure", "LowCount"),
     "dominance": ("Dominance",),
     "releases": ("Differencing",),

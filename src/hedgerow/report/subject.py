@@ -159,6 +159,11 @@ class Subject:
         return self.released is None or bool(self.released.leaves)
 
     @property
+    def stores_bins(self) -> bool:
+        """True if the model has released rows of its bins."""
+        return self.released is not None and bool(self.released.bin_supports)
+
+    @property
     def is_ensemble(self) -> bool:
         """True if it is an ensemble whose trees are examined together."""
         return self.released is None and isinstance(self.last, PREDICTORS)
@@ -177,6 +182,7 @@ class Subject:
             "leaves": self.has_leaves,
             "ensemble": self.is_ensemble or self.is_opaque,
             "points": not self.has_leaves,
+            "bins": self.released is not None and not self.has_leaves and (not self.is_private or self.stores_bins),
             "classes": self.number is None,
             "number": self.number is not None,
             "comparable": self.loss != "quantile",
