@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from hedgerow.audit.inference.declared_values import TakenValues, taken_values
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models import caveats
 from hedgerow.models.extra_contents import NOUNS, Content, ContentKind, content_text
@@ -14,11 +15,13 @@ from hedgerow.privacy.unit import Unit
 from hedgerow.privacy.wording import noun, of_unit
 from hedgerow.report.appetite import Appetite
 from hedgerow.report.checks import Check, SheetKind, Status, check, rows_text, short
+from hedgerow.report.comparisons import Pair
 from hedgerow.report.promises import local_amount
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.report.units import group_bound, judged_epsilon, person_checks, person_epsilon, steps_of
-from hedgerow.text.language import N_, _, enumerated, ngettext
+from hedgerow.text.language import N_, _, enumerated, ngettext, number
+from hedgerow.text.values import quoted_text
 
 
 def card_checks(
@@ -75,6 +78,55 @@ def promised(subject: Subject) -> Iterator[Check]:
 
 _CAVEATS: dict[str, Status] = {"empty": "pass", "unreachable": "pass", "unexamined": "not_run"}
 """The statuses of caveats that need no review: a leaf without rows discloses nothing."""
+
+
+def declared_values(subject: Subject, train: Pair) -> Iterator[Check]:
+    """Yield the check of whether the bounds and cut points in the model's file come from the given rows. **Private**.
+
+    The file of another program does not contain the schema, and its thresholds are a finding of their own.
+    """
+    schema = subject.schema
+    if schema is None or not subject.has_schema:
+        return
+    taken = taken_values(schema, *train, subject.appetite.fewest_rows)
+    if not taken:
+        return
+    advice = _("Such values were probably computed from the rows. Each bound can be the value of a single row.")
+    if subject.is_private:
+        advice = _("Such values were probably computed from the rows, and the guarantee does not cover them.")
+    sentences = [sentence for own in taken[:_MOST_PLACES] for sentence in _taken_sentences(own)]
+    rest = len(taken) - _MOST_PLACES
+    more = [ngettext("The same holds for {count} more column.", "The same holds for {count} more columns.", rest)]
+    yield check("declared-values", "review", " ".join([*sentences, *(more if rest > 0 else []), advice]), len(taken))
+
+
+def _taken_sentences(own: TakenValues) -> Iterator[str]:
+    column = quoted_text(own.column)
+    low, high = ("" if end is None else number(f"{end:.10g}") for end in (own.low, own.high))
+    if low and high:
+        yield _(
+            "The bounds of {column}, {low} and {high}, equal the smallest and the largest given value.",
+            column=column,
+            low=low,
+            high=high,
+        )
+    elif low or high:
+        message = _LOWEST if low else _HIGHEST
+        yield _(message, column=column, bound=low or high)
+    if own.quantiles:
+        message = _QUANTILES.get(own.quantiles, _PARTS)
+        yield _(message, column=column, parts=own.quantiles)
+
+
+_LOWEST = N_("The lower bound of {column}, {bound}, equals the smallest given value.")
+_HIGHEST = N_("The upper bound of {column}, {bound}, equals the largest given value.")
+_QUANTILES = {
+    2: N_("The cut point of {column} is the median of the rows."),
+    4: N_("The cut points of {column} are the quartiles of the rows."),
+    5: N_("The cut points of {column} are the quintiles of the rows."),
+    10: N_("The cut points of {column} are the deciles of the rows."),
+}
+_PARTS = N_("The cut points of {column} divide the rows into {parts} parts of equal size.")
 
 
 def delta(subject: Subject, n_rows: int | None = None) -> Iterator[Check]:

@@ -157,6 +157,13 @@ CATALOGUE: dict[str, Kind] = {
         N_("The thresholds are public, or their privacy cost was charged."),
         ("own-thresholds",),
     ),
+    "declared-values": Kind(
+        N_("bounds and cut points compared with the given rows"),
+        N_("The bounds and cut points of the schema do not come from the given rows, as far as this can be seen."),
+        ("declared-numbers",),
+        ("rows",),
+        sheets=_BOARD,
+    ),
     "delta": Kind(N_("size of delta"), N_("Delta is 0, so the guarantee has no exception."), (_GUARANTEE,)),
     "noise": Kind(N_("source of the noise"), N_("The privacy card names the source of the noise."), (_GUARANTEE,)),
     "declared": Kind(
@@ -312,8 +319,8 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "file-rows": Kind(N_("rows of data in the model"), N_("The model contains no rows of data."), (), _STORED),
     "file-extremes": Kind(
-        N_("minimum and maximum values in the model"),
-        N_("The model contains no minimum or maximum values."),
+        N_("minimum and maximum values stored in addition to the schema"),
+        N_("The model contains no minimum or maximum values in addition to the schema."),
         (),
         _STORED,
     ),
@@ -407,6 +414,11 @@ RULES: dict[str, Rule] = {
         "guarantee", N_("the guarantee covers persons, or the number of rows per person is stated"), _GROUP_PRIVACY
     ),
     "thresholds": Rule("unprotected", N_("thresholds are public, or their privacy cost was charged"), _HOUSE),
+    "declared-values": Rule(
+        "unprotected",
+        N_("no bounds at the extremes of the rows, and no cut points at their quantiles, beyond what chance explains"),
+        _HOUSE,
+    ),
     "delta": Rule("guarantee", N_("delta = 0 passes; 1/n or more fails"), _CRYPTIC_DELTA),
     "noise": Rule("noise", N_("noise was drawn"), _DEFINITION),
     "declared": Rule("charges", N_("the software recorded every charge itself"), _HOUSE),

@@ -287,7 +287,7 @@ class Sheet:
             if self._leaves_decision:
                 return " ".join((_(_BOARD_DECIDES), *self._missing()))
             results = self._results() if self.decides else (_(_PUBLIC_DECIDES), *self._results())
-            return " ".join((*self._contradictions, *results))
+            return " ".join((*self.contradictions, *results))
 
     def _results(self) -> Iterator[str]:
         """Yield the sentences on the results of the checks that a decision may use."""
@@ -327,10 +327,11 @@ class Sheet:
             yield _("An essential check was not run, so this sheet does not support a release.")
 
     @property
-    def _contradictions(self) -> list[str]:
-        """Contradictions between the rows and the basis of the public sheet of a model with a guarantee."""
+    def contradictions(self) -> tuple[str, ...]:
+        """Contradictions between rows and the public sheet of a model with a guarantee. **Private**."""
         informative = {(check.key, check.status) for check in self.checks if check.informative}
-        return [_(sentence) for case, sentence in _CONTRADICTIONS.items() if case in informative]
+        with in_language(self.language):
+            return tuple(_(sentence) for case, sentence in _CONTRADICTIONS.items() if case in informative)
 
     def section(self, key: str) -> Section:
         """Return the section with this key; KeyError if there is none."""
@@ -380,6 +381,10 @@ _CONTRADICTIONS: dict[tuple[str, Status], str] = {
     ("counts", "fail"): N_(
         "The given rows are not the training rows of this model, so the numbers about rows on this sheet do not "
         "describe it."
+    ),
+    ("declared-values", "review"): N_(
+        "Bounds or cut points of the schema were probably computed from the rows, and the guarantee does not cover "
+        "them. First find out where they come from."
     ),
     ("identifiers", "fail"): N_(
         "The form is wrong: a person has more rows than it states. Correct the form and make the public sheet again."

@@ -77,6 +77,13 @@ class Sheets:
         """The sheet by which to decide: the public sheet for models with a guarantee, else the board's sheet."""
         return self.public if self.public.decides or self.board is None else self.board
 
+    @property
+    def headline(self) -> str:
+        """The verdict of the sheet that decides, after what the rows cast doubt on. **Private**."""
+        is_public = self.deciding is self.public
+        doubts = self.board.contradictions if self.board is not None and is_public else ()
+        return " ".join((*doubts, self.deciding.verdict))
+
     def sheet(self, *, private: bool = False) -> Sheet:
         """Return the public sheet, or the board's sheet if `private` is True; ValueError if the report has none."""
         check_flag("private", private)
@@ -327,6 +334,7 @@ def _board(
     )
     of_rows = (
         *(card_checks.delta(subject, len(train[0])) if train is not None else ()),
+        *(card_checks.declared_values(subject, train) if train is not None else ()),
         *leaf_checks,
         *disclosure.row_checks(subject, train, compared),
         *units.row_unit_checks(subject, train),

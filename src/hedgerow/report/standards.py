@@ -40,6 +40,7 @@ RISKS: dict[str, tuple[str, ...]] = {
     "releases": ("Differencing",),
     "record": ("Differencing",),
     "file-extremes": ("ClassDisclosure", "LowCount"),
+    "declared-values": ("LowCount",),
 }
 """The risks of ACRO's ontology (acro/risks.json of version 1.0.1) that checks are about, by the key of the check."""
 _ONTOLOGY = "https://www.w3id.org/statbarnsdc#"

@@ -52,7 +52,7 @@ FORMAT, VERSION = "hedgerow/statement", 1
 _FPR = 0.01  # the false positive rate at which a bound on membership inference is printed
 _PARAMETERS = (
     *("small-leaves", "second-units", "pure-leaves", "few-of-class", "joint-cells", "small-bins", "known-rows"),
-    *("pure-bins", "dominance", "file-rows", "file-extremes"),
+    *("pure-bins", "dominance", "file-rows", "file-extremes", "declared-values"),
 )
 """The checks of the contents of the parameters."""
 _QUERIES = ("separation",)

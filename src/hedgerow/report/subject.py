@@ -140,6 +140,11 @@ class Subject:
         return next((how["loss"].code for how in drawn if how is not None and how.code == "model_draw"), "")
 
     @property
+    def has_schema(self) -> bool:
+        """True if the model's file contains the schema, with bounds and cut points, as files of hedgerow do."""
+        return self.released is not None and self.card.software.code == "hedgerow"
+
+    @property
     def has_own_thresholds(self) -> bool:
         """True if another library chose its thresholds on numbers independently of the schema's cut points."""
         if self.card.software.code == "hedgerow":
@@ -190,6 +195,7 @@ class Subject:
             "unit": self.person_unit is not None or (self.form.rows_per_unit or 1) > 1,
             "second-unit": self.second_unit is not None,
             "own-thresholds": self.has_own_thresholds,
+            "declared-numbers": self.has_schema and self.schema is not None and bool(self.schema.number_columns),
         }
         return {name for name, holds in applies.items() if holds}
 

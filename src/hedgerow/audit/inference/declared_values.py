@@ -50,9 +50,7 @@ def taken_values(schema: Schema, X: Any, labels: Any, threshold: int) -> tuple[T
     Cut points that were learned under a charge, and default grids, are not examined. Neither are dates and derived
     attributes. Natural limits, such as 365, count as round.
     """
-    return tuple(
-        taken for taken in _taken(schema, X, labels, threshold) if taken != TakenValues(taken.column)
-    )
+    return tuple(taken for taken in _taken(schema, X, labels, threshold) if taken != TakenValues(taken.column))
 
 
 def _taken(schema: Schema, X: Any, labels: Any, threshold: int) -> Iterator[TakenValues]:
