@@ -244,7 +244,7 @@ def report(
     for path, content in contents:
         write_file(path, content)
     if output is not None and not check:
-        say(document.headline, err=True)
+        say(document.summary, err=True)
     if as_json:
         say(document.to_json(), newline=False)
     if check:

@@ -260,6 +260,11 @@ CATALOGUE: dict[str, Kind] = {
         ("rows", "counts"),
         sheets=_BOARD,
     ),
+    "editions": Kind(
+        N_("differences between the counts of several models"),
+        N_("No difference of counts has few rows, or rows of only one class."),
+        sheets=(),  # only a sheet that compares several models has it
+    ),
     "known-rows": Kind(
         N_("leaves with only one possible row"),
         N_("No row is the only possible row of its leaf."),
@@ -363,6 +368,7 @@ _ENTITIES = N_(
 _GROUP_PRIVACY = N_("group privacy: Vadhan, The Complexity of Differential Privacy (2017), Lemma 2.2")
 _P_RATIO = N_("the p % rule: safe_pratio_p of ACRO, 0.1; Hundepool et al., Statistical Disclosure Control (2012)")
 _CLASSES = N_("class disclosure: Hundepool et al., Statistical Disclosure Control (2012); SACRO-ML's structural attack")
+_DIFFERENCING = N_("differencing: Hundepool et al., Statistical Disclosure Control (2012); ACRO")
 _HOLM = N_("Holm (1979): sign tests of all rows; a false alarm rate of 1 % for all attacks together")
 _STEINKE = "Steinke, Nasr and Jagielski, Privacy Auditing with One (1) Training Run (NeurIPS 2023)"
 _JAGIELSKI = "Jagielski, Ullman and Oprea, Auditing Differentially Private Machine Learning (NeurIPS 2020)"
@@ -415,7 +421,7 @@ RULES: dict[str, Rule] = {
     ),
     "thresholds": Rule("unprotected", N_("thresholds are public, or their privacy cost was charged"), _HOUSE),
     "declared-values": Rule(
-        "unprotected",
+        "model",
         N_("no bounds at the extremes of the rows, and no cut points at their quantiles, beyond what chance explains"),
         _HOUSE,
     ),
@@ -461,6 +467,11 @@ RULES: dict[str, Rule] = {
     ),
     "pure-leaves/number": Rule("leaves", N_("no leaf with rows of only one level"), _CLASSES),
     "joint-cells": Rule("leaves", N_("no row is alone in its combination of leaves of all trees"), _HOUSE),
+    "editions": Rule(
+        "editions",
+        N_("every difference of equal counts is 0, or has at least {least} and several classes"),
+        _DIFFERENCING,
+    ),
     "known-rows": Rule("reconstruction", N_("no leaf with only one possible row"), _HOUSE),
     "accuracy": Rule("accuracy", N_("more accurate than the most common class: 95 % interval above 0"), _PAIRED),
     "accuracy/cost": Rule(

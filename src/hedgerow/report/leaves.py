@@ -1,6 +1,7 @@
 """Leaves in a report: the rows or persons of each leaf, and their classes. **Private** if exact."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from hedgerow.audit import LeafRisk
 from hedgerow.audit.inference.ensemble_risk import EnsembleRisk
@@ -43,7 +44,7 @@ def leaves(subject: Subject, risk: LeafRisk | None) -> Section:
     smallest = _("The smallest leaf has {rows}.", rows=rows_text(fewest, counted_column(risk)))
     if risk.release is not None:
         smallest = _("The smallest leaf has {rows} rows.", rows=_rows_text(risk, fewest))
-    values = {
+    values: dict[str, Any] = {
         "risk": risk,
         "small": _small(risk),
         "smallest": smallest if len(risk.rows) > 1 else "",

@@ -15,6 +15,7 @@ import hedgerow.report.accuracy as accuracy
 import hedgerow.report.bins as bins
 import hedgerow.report.card_checks as card_checks
 import hedgerow.report.disclosure as disclosure
+import hedgerow.report.editions as editions
 import hedgerow.report.ensembles as ensembles
 import hedgerow.report.leaves as leaves
 import hedgerow.report.promises as promises
@@ -78,8 +79,8 @@ class Sheets:
         return self.public if self.public.decides or self.board is None else self.board
 
     @property
-    def headline(self) -> str:
-        """The verdict of the sheet that decides, after what the rows cast doubt on. **Private**."""
+    def summary(self) -> str:
+        """The verdict of the sheet that decides, after the contradictions between it and the rows. **Private**."""
         is_public = self.deciding is self.public
         doubts = self.board.contradictions if self.board is not None and is_public else ()
         return " ".join((*doubts, self.deciding.verdict))
@@ -611,7 +612,10 @@ class Comparison(Sheets):
         boards = {name: report.board for name, report in reports.items() if report.board is not None}
         lengths = {name: _length(report.subject) for name, report in reports.items()}
         public = {name: lines if reports[name].subject.is_private else () for name, lines in lengths.items()}
-        board = _sheet(boards, lengths) if len(boards) == len(reports) else None
+        board = None
+        if len(boards) == len(reports):
+            pairs = editions.pairs_of({name: report.subject for name, report in reports.items()})
+            board = editions.with_editions(_sheet(editions.of_editions(boards, pairs), lengths), pairs)
         return cls(_sheet({name: report.public for name, report in reports.items()}, public), board)
 
     def __repr__(self) -> str:

@@ -38,6 +38,7 @@ RISKS: dict[str, tuple[str, ...]] = {
     "few-of-class": ("ClassDisclosure", "LowCount"),
     "dominance": ("Dominance",),
     "releases": ("Differencing",),
+    "editions": ("Differencing", "ClassDisclosure", "LowCount"),
     "record": ("Differencing",),
     "file-extremes": ("ClassDisclosure", "LowCount"),
     "declared-values": ("LowCount",),

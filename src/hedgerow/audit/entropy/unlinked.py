@@ -204,7 +204,11 @@ def _counts(
             raise ArgumentError(f"{problem}; no table has noisy or weighted counts of several models.")
         if rows[place - 1] != rows[0]:
             problem = "the models must be learned from the same rows, but have different numbers of rows"
-            raise ArgumentError(f"{problem}: {rows[0]} in model 1, and {rows[place - 1]} in model {place}.")
+            advice = (
+                "If the models are editions of nearly the same table, compare their counts: hedgerow report OLD NEW."
+            )
+            numbers = f"{rows[0]} in model 1, and {rows[place - 1]} in model {place}"
+            raise ArgumentError(f"{problem}: {numbers}. {advice}")
     if rows[0] > _MOST_ROWS:
         raise ArgumentError("models of more than 10^15 rows are not supported; pass models of fewer rows.")
     classes = models[0].classes

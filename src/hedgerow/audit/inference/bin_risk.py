@@ -15,10 +15,10 @@ from hedgerow.tables.frames import Table, column_of
 
 
 def bin_risk(model: Scorecard, train: tuple[Any, Any], threshold: int, unit: str | None = None) -> LeafRisk:
-    """Return the rows and classes of the bins of all attributes; bins that share a printed line count as one.
+    """Return the rows and classes of the bins of all attributes; bins that share a printed line are counted together.
 
-    A line's points depend on the rows of all its bins together. The model has points for at least one attribute; the
-    other arguments are those of `leaf_risk`.
+    A line's points depend on the rows of all its bins together. The model has points for at least one attribute.
+    `leaf_risk` describes the other arguments.
     """
     rows, schema = LabelledRows.of_pair("train", train), model.schema
     bins = schema.encode(Table.of(train[0]), [part.attribute for part in model.parts])

@@ -80,7 +80,7 @@ def _values(column: Column) -> Floats:
 
 
 def _extremes(low: float, high: float, values: Floats, threshold: int) -> tuple[float | None, float | None]:
-    """Return the bounds that equal the smallest or largest value beyond chance; None for the others."""
+    """Return the bounds that equal the smallest or largest value beyond chance; None otherwise."""
     if not len(values):
         return None, None
     is_low, is_high = (
