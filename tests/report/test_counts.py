@@ -163,3 +163,41 @@ def test_reconstruction_uses_stored_counts_if_rows_are_others():
     expected = disclosure.reconstructed(Subject(model))
     section = report.board.section("reconstruction")
     assert {fact.value for fact in section.facts} >= {expected.uncertainty}
+
+
+def halves(counts):
+    """Return the rows of a tree as training rows and held-out rows."""
+    X, y = rows_of(counts)
+    train, test = np.arange(len(y)) % 3 > 0, np.arange(len(y)) % 3 == 0
+    return (X[train], y[train]), (X[test], y[test])
+
+
+def test_a_model_of_training_and_held_out_rows_is_recognised():
+    train, test = halves(COUNTS)
+    report, result = counts_check(without_privacy(COUNTS), train, test=test)
+    assert result.status == "fail"
+    assert "match the training rows and the held-out rows together" in result.sentence
+    _, result = counts_check(without_privacy(OTHERS), train, test=test)
+    assert "together" not in result.sentence
+    assert {check.status for check in report.board.checks if check.key in ("accuracy", "separation")} == {"not_run"}
+    assert "held-out rows may be training rows" in report.board.section("accuracy").notes[0]
+
+
+def test_a_mismatch_lists_stored_and_counted_rows_by_leaf():
+    train, test = halves(COUNTS)
+    report, _ = counts_check(without_privacy(COUNTS), train, test=test)
+    grid = report.board.section("leaves").grids[0]
+    assert [column.key for column in grid.columns] == ["leaf", "stored", "counted", "difference"]
+    X, y = rows_of(COUNTS)
+    stored = {sum(own) for own in COUNTS}
+    assert {row[1] for row in grid.rows} == stored
+    assert sum(row[2] for row in grid.rows) == len(train[1])
+    sizes = [abs(row[3]) for row in grid.rows]
+    assert sizes == sorted(sizes, reverse=True)
+    matching, _ = counts_check(without_privacy(COUNTS), (X, y))
+    assert "stored" not in {column.key for column in matching.board.section("leaves").grids[0].columns}
+
+
+def test_matching_rows_leave_checks_of_held_out_rows_alone():
+    report = Report.of(without_privacy(COUNTS), train=rows_of(COUNTS), test=halves(OTHERS)[1])
+    assert not any("may be training rows" in check.sentence for check in report.board.checks)

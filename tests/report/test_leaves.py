@@ -505,3 +505,10 @@ def test_identifiers_that_cannot_be_looked_at_are_not_examined():
     rows = pd.DataFrame({"code": np.arange(86)}), pd.Series(np.arange(86) % 2)
     (result,) = [check for check in Report.of(tree, train=rows).board.checks if check.key == "identifiers"]
     assert (result.status, "the schema of the model" in result.sentence) == ("not_run", True)
+
+
+def test_a_sensitive_predicted_column_is_not_a_missing_entry():
+    section, values, _ = of(without_privacy(), form=Form(sensitive=("ill",)))
+    text = next(fact.text for fact in section.facts if fact.key == "sensitive_leaves")
+    assert text == "none: the form lists only the predicted column as sensitive"
+    assert values["sensitive_leaves"] == 0

@@ -165,3 +165,10 @@ def test_second_units_are_counted_in_trees_whose_paths_are_not_known():
     tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, np.arange(90) // 45)
     counted = second_units(Subject(tree, Form(second_unit="hh")), X.assign(hh=[*range(45), *[99] * 45]))
     assert (counted.numbers, counted.largest) == ((45, 1), (1 / 45, 1.0))
+
+
+def test_a_table_without_undeclared_columns_has_no_identifiers_to_examine():
+    X, y = a_table()
+    for frame, status in ((X, "not_applicable"), (X.assign(height=170.5), "pass")):
+        board = Report.of(without_privacy(), train=(frame, y)).board
+        assert [check.status for check in board.checks if check.key == "identifiers"] == [status]

@@ -206,9 +206,10 @@ CATALOGUE: dict[str, Kind] = {
     "identifiers": Kind(
         N_("columns that identify persons"),
         N_("No undeclared column of the rows looks like an identifier of persons with several rows."),
-        (),
+        ("undeclared-columns",),
         ("rows",),
         sheets=_BOARD,
+        absent=N_("{check}: nothing to examine, because the schema declares every column of the rows."),
     ),
     "small-bins": Kind(
         N_("number of rows in each bin"),

@@ -17,7 +17,7 @@ from hedgerow.audit.entropy.measure import reconstruction as reconstruct
 from hedgerow.audit.entropy.result import Reconstruction, count_text
 from hedgerow.audit.entropy.totals import TotalEntropy, totals
 from hedgerow.audit.inference.count_comparison import CountComparison, compare_bins, compare_counts
-from hedgerow.audit.inference.labelled import unit_numbers
+from hedgerow.audit.inference.labelled import joined, unit_numbers
 from hedgerow.audit.inference.output_cells import number_cells
 from hedgerow.audit.inference.overfitting import Overfit, apply_of, leaf_overfit
 from hedgerow.audit.readers.read import unnamed_leaves
@@ -33,6 +33,7 @@ from hedgerow.report.promises import largest_rate, percent_up
 from hedgerow.report.subject import Subject
 from hedgerow.report.units import judged_bound, leaf_places
 from hedgerow.text.language import N_, _, decimal, ngettext, number, percent, percentage
+from hedgerow.text.messages import capitalised
 from hedgerow.text.values import shown_text
 
 _MOST_POINTS = 20  # the maximum number of rows of a scorecard on a page
@@ -70,10 +71,43 @@ def _by_size(subject: Subject, points: Grid) -> Grid:
     return replace(points, title=title, rows=tuple(points.rows[place] for place in order))
 
 
-def compared_rows(subject: Subject, train: tuple[Any, Any] | None) -> CountComparison | None:
-    """Compare the numbers of rows that the model stores with the training rows; None without rows. **Private**."""
-    if train is None:
+def compared_rows(
+    subject: Subject, train: tuple[Any, Any] | None, test: tuple[Any, Any] | None = None
+) -> CountComparison | None:
+    """Compare the numbers of rows that the model stores with the training rows; None without rows. **Private**.
+
+    If they differ, the stored numbers are also compared with the training rows and the held-out rows together.
+    """
+    compared = None if train is None else _compared(subject, train)
+    if compared is None or not compared.is_mismatch or train is None or test is None:
+        return compared
+    together = joined(train, test)
+    with_test = None if together is None else _compared(subject, together)
+    is_of_both = with_test is not None and not with_test.is_mismatch and not with_test.obstacle
+    return replace(compared, is_of_both=is_of_both)
+
+
+def mismatch(subject: Subject, train: tuple[Any, Any]) -> Grid | None:
+    """Return the stored and the counted rows of each leaf, the largest difference first; None without stored leaves."""
+    stored = subject.stored_leaves
+    places = None if subject.paths is None else next(leaf_places(subject, train[0]), None)
+    if stored is None or places is None or stored.view == "weighted":
         return None
+    counted = np.bincount(places, minlength=len(stored.leaves)).tolist()
+    if len(counted) != len(stored.leaves):
+        return None
+    differences = [None if rows is None else n - rows for n, rows in zip(counted, stored.rows, strict=True)]
+    columns = (
+        (Column("leaf", _("leaf"), is_text=True), stored.leaves),
+        (Column("stored", _("rows stored in the model")), stored.rows),
+        (Column("counted", _("rows counted in the training rows")), counted),
+        (Column("difference", _("difference")), differences),
+    )
+    order = sorted(range(len(counted)), key=lambda i: -abs(differences[i] or 0))
+    return Grid.of_columns("mismatch", _("Stored and counted rows, largest difference first"), columns, order)
+
+
+def _compared(subject: Subject, train: tuple[Any, Any]) -> CountComparison | None:
     LabelledRows.of_pair("train", train)
     if subject.released is not None and subject.released.has_points:
         return compare_bins(released_scorecard(subject.released), train[0])
@@ -138,6 +172,25 @@ def dominated_leaves(places: Index, whose: Index, numbers: Floats, share: float)
     rank = np.arange(len(ranked)) - np.repeat(starts, np.diff(starts, append=len(ranked)))
     others = np.add.reduceat(np.where(rank > 1, ranked, 0.0), starts)
     return int((others < share * ranked[starts]).sum())
+
+
+_OF_HELD_OUT_ROWS = ("accuracy", "groups", "separation")
+_IN_DOUBT = N_(
+    "The training rows do not match the counts that the model stores, so the held-out rows may be training rows."
+)
+
+
+def in_doubt(measured: Section) -> Section:
+    """Return a section on held-out rows with a note that they may be training rows."""
+    return replace(measured, notes=(_(_IN_DOUBT), *measured.notes))
+
+
+def doubted(own: Check) -> Check:
+    """Return a check; a check of held-out rows that may be training rows was not run."""
+    if own.key not in _OF_HELD_OUT_ROWS:
+        return own
+    sentence = _("{check}: not run. {reason}", check=capitalised(own.title), reason=_(_IN_DOUBT))
+    return replace(own, status="not_run", sentence=sentence, threshold="", value=None, interval=None)
 
 
 MOST_RULES = 200

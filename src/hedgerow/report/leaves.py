@@ -285,6 +285,8 @@ def _rows_in(risk: LeafRisk, chosen: tuple[int, ...]) -> tuple[str, int]:
 
 def _sensitive(subject: Subject, risk: LeafRisk | None) -> SheetLine:
     key, name = "sensitive_leaves", _("leaves whose rule uses a sensitive attribute")
+    if subject.form.sensitive and not subject.sensitive_attributes:
+        return SheetLine(key, name, _("none: the form lists only the predicted column as sensitive"), 0)
     if not subject.sensitive_attributes:
         return SheetLine(key, name, _("not known: the form names no sensitive attribute"))
     if subject.paths is None:

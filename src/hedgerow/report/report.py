@@ -312,11 +312,15 @@ def _board(
     attacks: Sequence[Attached],
     by: Sequence[str],
 ) -> Sheet:
-    separated, compared = disclosure.separation(subject, train, test), disclosure.compared_rows(subject, train)
+    separated, compared = disclosure.separation(subject, train, test), disclosure.compared_rows(subject, train, test)
     are_others = compared is not None and compared.is_mismatch
     about_leaves, leaf_checks, guessed, counted = _of_leaves(subject, train, are_others=are_others)
+    if are_others and train is not None and (grid := disclosure.mismatch(subject, train)) is not None:
+        about_leaves = replace(about_leaves, grids=(grid, *about_leaves.grids))
     measured = accuracy.measured if subject.number is None else residuals.measured
     performance, reached = measured(subject, train, test, by)
+    are_doubted = are_others and test is not None
+    performance = disclosure.in_doubt(performance) if are_doubted else performance
     sections = (
         promises.identity(subject, "board", public),
         promises.guarantee(subject),
@@ -344,8 +348,10 @@ def _board(
         *disclosure.separation_checks(subject, separated),
         *attack_checks(subject, attacks),
     )
+    of_rows = tuple(map(disclosure.doubted, of_rows)) if are_doubted else of_rows
     tags = subject.tags | _given(releases, train, test, attacks, separated, by) | counted | {"contents"}
     tags |= _inferred(of_rows)
+    tags |= {"undeclared-columns"} if train is None or units.has_undeclared_columns(subject, train[0]) else set[str]()
     if subject.is_private:
         checks = (*public.checks, *_informative(of_rows, tags))
     else:

@@ -248,6 +248,14 @@ def undeclared_identifiers(subject: Subject, X: Any) -> Iterator[tuple[str, int]
                 yield name, most
 
 
+def has_undeclared_columns(subject: Subject, X: Any) -> bool:
+    """Return whether a table has columns in which an undeclared identifier of persons could be."""
+    names = Table.of(X).names
+    if subject.schema is None or names is None:
+        return True  # the check of identifiers states the reason why it was not run, or examines what it can
+    return not {*subject.schema.columns(), *subject.schema.extra_columns}.issuperset(names)
+
+
 def _agrees(schema: Schema, table: Table, column: Column) -> bool:
     """Return whether rows with the same value of a column agree in an attribute as rows of a person do.
 

@@ -78,6 +78,8 @@ class CountComparison:
     drawn : tuple of (int, str), optional
         The largest number of rows of a unit that the model was learned from, and the unit column; set only if the rows
         lack this column.
+    is_of_both : bool
+        True if the rows do not match, but match together with the held-out rows.
     """
 
     is_mismatch: bool = False
@@ -86,6 +88,7 @@ class CountComparison:
     undrawn: int = 0
     part: Literal["leaf", "bin"] = "leaf"
     drawn: tuple[int, str] | None = None
+    is_of_both: bool = False
 
     @property
     def sentence(self) -> str:
@@ -96,7 +99,12 @@ class CountComparison:
         if self.is_mismatch:
             mismatch = _("The rows do not match the counts that the model stores.")
             cause = _("They are not its training rows, or its counts were edited, weighted or perturbed with noise.")
-            if self.hidden:
+            if self.is_of_both:
+                cause = _(
+                    "The counts match the training rows and the held-out rows together: the model was probably "
+                    "learned from both."
+                )
+            elif self.hidden:
                 cause = _(
                     "They are not its training rows: noise alone explains this with a probability below 1 in 1,000,000."
                 )

@@ -103,6 +103,18 @@ def label_values(y: Any) -> Array:
     return column.present()
 
 
+def joined(first: tuple[Any, Any], second: tuple[Any, Any]) -> tuple[Any, Any] | None:
+    """Return two pairs of rows and labels as one pair; None if their tables have different types or columns."""
+    tables, labels = (first[0], second[0]), [LabelledRows.of(*pair).values for pair in (first, second)]
+    if all(isinstance(table, np.ndarray) for table in tables):
+        return (np.concatenate(tables), np.concatenate(labels)) if tables[0].shape[1:] == tables[1].shape[1:] else None
+    frames = [nw.from_native(table, eager_only=True, pass_through=True) for table in tables]
+    if not all(isinstance(frame, nw.DataFrame) for frame in frames) or frames[0].columns != frames[1].columns:
+        return None
+    problem = ArgumentError("The training rows and the held-out rows could not be joined; their columns differ.")
+    return guarded(lambda: nw.concat(frames).to_native(), problem), np.concatenate(labels)
+
+
 def distinct(values: Array) -> tuple[list[Any], Index]:
     """Return the distinct values in order, and the index of each value among them."""
     problem = ArgumentTypeError("the values have several types without a common order; convert them to one type.")
