@@ -474,4 +474,13 @@ class PrivateEstimator(TallyEstimator):
     def _publish(self, model: Any, /, **facts: Any) -> None:
         super()._publish(model, **facts)
         for caveat in self.caveats if self.privacy_.is_private else ():  # seeded fits of trials and tests do not warn
-            warn(f"{caveat.sentence} See `hedgerow.plan`.", errors.UselessModelWarning)
+            warn(f"{caveat.sentence} {self._advice(model)}", errors.UselessModelWarning)
+
+    def _advice(self, model: Model) -> str:
+        """Return what helps if the model is no better than a constant."""
+        if model.schema.target.as_number is not None or model.costs is not None:
+            return "See `hedgerow.plan`."
+        if model.has_points:
+            return "Its probabilities may still rank rows, and `decide` uses them with costs. See `hedgerow.plan`."
+        weights = "set class_weight, and " if hasattr(self, "class_weight") else ""
+        return f"If a class is rare, {weights}see `hedgerow.plan` with class_share."
