@@ -54,6 +54,14 @@ def cost_table(values: Any, target: Target) -> CostTable | None:
     return tuple(tuple(map(float, line)) for line in lines)
 
 
+def class_weights(costs: CostTable) -> tuple[float, ...] | None:
+    """Return the weight of each class if all errors on its rows cost the same and correct decisions cost 0, or None."""
+    errors = [set(line[:place] + line[place + 1 :]) for place, line in enumerate(costs)]
+    if any(costs[place][place] for place in range(len(costs))) or any(len(values) != 1 for values in errors):
+        return None
+    return tuple(values.pop() for values in errors)
+
+
 def _is_line(values: Any) -> bool:
     return isinstance(values, (list, tuple, np.ndarray))
 

@@ -16,6 +16,7 @@ from hedgerow.errors import ArgumentError, ArgumentTypeError, LabelsOnlyWarning
 from hedgerow.models.caveats import Caveat, leaf_caveats
 from hedgerow.models.conditions import Pieces, first_that_holds, literals_of
 from hedgerow.models.count_noise import CONFIDENCE
+from hedgerow.models.decisions import class_weights
 from hedgerow.models.importance import Division, leaf_importances
 from hedgerow.models.leaf import commented
 from hedgerow.models.leaf_groups import LeafGroup
@@ -25,7 +26,7 @@ from hedgerow.models.pmml import leaf_node
 from hedgerow.models.python_source import python_conditions, python_module
 from hedgerow.models.score_bands import ScoreBands, label_bands, outcome_bands
 from hedgerow.schema import Literal, Number
-from hedgerow.text.language import _, gettext_noop, ngettext, percent, pgettext
+from hedgerow.text.language import _, gettext_noop, ngettext, number, percent, pgettext
 from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import shown
 from hedgerow.text.values import printable, shown_text
@@ -35,6 +36,7 @@ _NO_COUNTS = gettext_noop(
 )
 _UNKNOWN_NOISE = gettext_noop("the privacy card does not state the noise on the counts, so they may not be exact")
 _MOST_NAMED = 3  # the number of classes named in the line of a folded group
+_MOST_WEIGHTS = 8  # the number of classes whose weights are stated
 NotedLines = list[tuple[str, LeafGroup | None]]
 """Lines of text, each with the group of leaves whose prediction it states, or None."""
 _ENDS = (0.05, 0.95)  # the quantiles of a number in an explanation
@@ -188,7 +190,24 @@ class LeafModel(Model):
 
     def _remarks(self, groups: Sequence[LeafGroup]) -> list[str]:
         """Return the remarks below these groups: on folded leaves, and on the released rows."""
-        return [*self._folding(groups), *self._remarks_on_rows]
+        return [*self._folding(groups), *self._remarks_on_costs, *self._remarks_on_rows]
+
+    @property
+    def _remarks_on_costs(self) -> list[str]:
+        """Return remarks on the costs of the fit, and on counts that were not released."""
+        if self.costs is None:
+            return []
+        weights = class_weights(self.costs)
+        if weights is None:
+            remarks = [_("the fit minimised costs that differ between errors; the file has the costs")]
+        else:
+            pairs = zip(self.schema.classes, weights, strict=True)
+            named = [f"{shown_text(value)} {number(f'{weight:g}')}" for value, weight in pairs][:_MOST_WEIGHTS]
+            more = "" if len(weights) <= _MOST_WEIGHTS else ", …"
+            remarks = [_("weights of errors in the fit, by class: {weights}", weights=", ".join(named) + more)]
+        if not self.leaf_release.has_rows:
+            remarks.append(_("no counts or class shares were released; release_counts=True releases them"))
+        return remarks
 
     def _folding(self, groups: Sequence[LeafGroup]) -> list[str]:
         folded = [group.size for group in groups if group.size > 1]
