@@ -254,3 +254,71 @@ def test_probabilities_of_labels_alone_come_with_a_warning():
     for ask in (model.predict_proba, model.tree_.predict_proba):
         with pytest.warns(LabelsOnlyWarning, match=r"labels only, .*0 or 1"):
             ask(pd.DataFrame(rows, columns=["x0", "x1"]))
+
+
+POINTS = ((-4,), (0,), (4,))
+AGES = Schema({"age": Integer(0, 9, cuts=(2, 5))}, Number("days", 0, 30))
+
+
+@pytest.mark.parametrize(
+    ("error", "rows", "found"),
+    [
+        (1.0, (100, 100, 100), []),  # the variance of the points is 32/3, above 2
+        (2.3, (100, 100, 100), []),  # 10.58 < 32/3
+        (2.4, (100, 100, 100), ["unclear"]),  # 11.52 > 32/3
+        (2.3, (0, 100, 100), ["unclear"]),  # the variance of 0 and 4 is 4
+        (2.3, (-9, 0, 0), []),  # without rows, bins have equal weights
+    ],
+)
+def test_a_scorecard_of_a_number_whose_points_may_be_noise_has_a_caveat(error, rows, found):
+    part = AttributePoints("age", POINTS, ((error,),) * 3, (), rows, 1.0)
+    card = Scorecard(AGES, (10,), (part,), 1.0, 0.5, CARD)
+    assert kinds(card) == found
+    assert ("noise is too large" in str(card)) == bool(found)
+    unknown = AttributePoints("age", POINTS)
+    assert not kinds(Scorecard(AGES, (10,), (unknown,), 1.0, 0.5, CARD))
+
+
+NUMBER = Number("days", 0, 8, 4)  # levels 1, 3, 5 and 7
+SUMS = Charge(Fact("leaf_sums", of="leaves"), Fraction(1), mechanism=DiscreteLaplace(Fraction(1), 3).record)
+
+
+@pytest.mark.parametrize(("rows", "found"), [(2000, []), (30, ["unclear"])])
+@pytest.mark.parametrize("kind", ["counts", "sums"])
+def test_a_tree_of_a_number_not_shown_to_beat_the_mean_has_a_caveat(kind, rows, found):
+    """Two leaves have `rows` each, with half a level between their means."""
+    shares = [(1, 3, 1, 1), (1, 1, 3, 1)]
+    numbers = [tuple(rows * share // 6 for share in leaf) for leaf in shares]
+    exact = [sum(k * n for k, n in zip((1, 3, 5, 7), leaf, strict=True)) / sum(leaf) for leaf in numbers]
+    sums = [(sum(k * n for k, n in enumerate(leaf)), sum((3 - k) * n for k, n in enumerate(leaf))) for leaf in numbers]
+    released = [
+        {"counts": own} if kind == "counts" else {"sums": both} for own, both in zip(numbers, sums, strict=True)
+    ]
+    leaves = [Leaf(**own, mean=mean) for own, mean in zip(released, exact, strict=True)]
+    card = CARD if kind == "counts" else PrivacyCard((SUMS,), noise="OpenDP", software="hedgerow")
+    model = Tree(Schema({"smoker": Boolean()}, NUMBER), Split(SMOKER, *leaves), card)
+    assert kinds(model) == found
+    assert ("the reduction of the mean squared error is −" in str(model)) == bool(found)
+
+
+def test_a_split_that_predicts_worse_than_the_mean_is_of_no_use():
+    leaves = Leaf((100, 0, 0, 500), mean=1.0), Leaf((500, 0, 0, 100), mean=7.0)
+    (caveat,) = Tree(Schema({"smoker": Boolean()}, NUMBER), Split(SMOKER, *leaves), CARD).caveats
+    assert (caveat.kind, caveat.is_useless) == ("no-better", True)
+
+
+def test_the_text_names_the_weights_of_errors_and_missing_counts():
+    weighted = replace(tree_of(Leaf(label="no"), Leaf(label="yes")), costs=((0.0, 1.0), (10.0, 0.0)))
+    assert "(weights of errors in the fit, by class: no 1, yes 10)" in str(weighted)
+    assert "weights of errors in the fit, by class: no 1, yes 10" in weighted.to_html()
+    assert "no counts or class shares were released; release_counts=True" in str(weighted)
+    counted = replace(tree_of(Leaf((50, 9), "yes"), Leaf((70, 1))), costs=((0.0, 1.0), (10.0, 0.5)))
+    assert "costs that differ between errors" in str(counted)
+    assert "no counts" not in str(counted)
+
+
+def test_a_warning_of_a_useless_model_names_the_weights_of_classes():
+    with pytest.warns(UselessModelWarning, match="If a class is rare, set class_weight, and see .*class_share"):
+        hr.PrivateTreeClassifier(50.0, max_depth=1).fit(X, LABELS)
+    with pytest.warns(UselessModelWarning, match="may still rank rows"):
+        hr.PrivateScorecardClassifier(50.0).fit(X, LABELS)

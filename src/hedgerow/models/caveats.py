@@ -13,7 +13,9 @@ from hedgerow.boundary.arrays import Floats, Integers, Mask
 from hedgerow.models.conditions import Path
 from hedgerow.models.decisions import CostTable
 from hedgerow.models.leaf_release import LeafRelease
+from hedgerow.models.points import AttributePoints
 from hedgerow.schema.schema import Schema
+from hedgerow.schema.targets import Number
 from hedgerow.text.language import _, gettext_noop, ngettext, number, percent
 from hedgerow.text.messages import capitalised
 from hedgerow.text.values import shown_text
@@ -32,8 +34,8 @@ class Caveat:
         The kind of caveat.
 
         - "constant": The model makes the same prediction for every row.
-        - "no-better": By the released counts, it is no better than always predicting one class.
-        - "unclear": Its advantage over always predicting one class is within the noise on the counts.
+        - "no-better": By the released counts, it is no better than always predicting one class (or the mean).
+        - "unclear": Its advantage over always predicting one class (or the mean) is within the noise.
         - "unreachable": No row that fits the schema reaches a leaf.
         - "unexamined": The model is too large to search for such leaves.
         - "empty": The noise alone can produce the released counts of a leaf.
@@ -88,6 +90,29 @@ def of_class_totals(outcomes: Sequence[Any], base: Integers, bins: Sequence[Inte
         yield constant(outcomes[place])
 
 
+def of_points_of_a_number(parts: Sequence[AttributePoints]) -> Iterator[Caveat]:
+    """Yield a caveat if the variance of the points is at most twice the variance of their noise.
+
+    Points without signal have the variance of their noise. The mean squared error of a prediction is then that of the
+    mean plus this variance, so it is lower than the error of the mean only above twice the variance of the noise.
+    """
+    spread = noise = 0.0
+    for part in parts:
+        if part.errors is None or part.rows is None:
+            return
+        rows = np.maximum(np.array(part.rows, dtype=np.float64), 0.0)
+        shares = rows / rows.sum() if rows.any() else np.full(len(rows), 1 / len(rows))
+        points, errors = np.array(part.points, dtype=np.float64)[:, 0], np.array(part.errors)[:, 0]
+        spread += float(shares @ (points - shares @ points) ** 2)
+        noise += float(shares @ errors**2)
+    if parts and spread <= 2 * noise:
+        sentence = _(
+            "The released points do not show that the model is better than always predicting the mean: their noise is "
+            "too large compared with their differences."
+        )
+        yield Caveat("unclear", sentence)
+
+
 def leaf_caveats(
     release: LeafRelease, schema: Schema, paths: Sequence[Path], costs: CostTable | None, *, exclusive: bool
 ) -> Iterator[Caveat]:
@@ -95,6 +120,8 @@ def leaf_caveats(
         yield constant(release.predictions[0])
     elif schema.target.as_number is None:
         yield from _no_better(release, costs)
+    elif all(leaf.mean is not None for leaf in release.leaves):
+        yield from _no_better_than_the_mean(release, schema.target.as_number)
     yield from _unreachable(schema, paths, release.name, exclusive=exclusive)
     yield from _empty(release)
 
@@ -117,6 +144,37 @@ def _no_better(release: LeafRelease, costs: CostTable | None) -> Iterator[Caveat
     losses = own / rows, float(constants[place]) / rows
     kind = "unclear" if gains[place] > 0 else "no-better"
     yield Caveat(kind, " ".join(_comparison(losses, ends, has_costs=costs is not None)))
+
+
+def _no_better_than_the_mean(release: LeafRelease, target: Number) -> Iterator[Caveat]:
+    """Yield a caveat unless the released numbers show, at 95 %, a lower squared error than the mean of all rows.
+
+    The gain is linear in a row's level, so that two sums count like rows at the ends of the range.
+    """
+    noise = release.noise
+    if noise is None or not release.is_complete:
+        return
+    levels, numbers = np.array(target.values), np.array(release.numbers, dtype=np.float64)
+    if release.kind == "sums":
+        levels, numbers = levels[[-1, 0]], numbers / (target.n_levels - 1)
+    rows = float(numbers.sum())
+    if rows <= noise.spread(numbers.size):
+        return
+    mean = float(np.clip((numbers @ levels).sum() / rows, levels.min(), levels.max()))
+    predicted = np.array(release.predictions, dtype=np.float64)[:, np.newaxis]
+    weights = (levels - mean) ** 2 - (levels - predicted) ** 2
+    gain = float((numbers * weights).sum() / rows)
+    spread = float(noise.weighted_spread((weights**2).sum())) / rows
+    if gain > spread:
+        return
+    low, high = (number(f"{end:.3g}").replace("-", "−") for end in (gain - spread, gain + spread))
+    sentence = _(
+        "The released numbers of the leaves do not show that the model is better than always predicting the mean: "
+        "given the noise, the reduction of the mean squared error is {low} to {high} (95 % interval).",
+        low=low,
+        high=high,
+    )
+    yield Caveat("unclear" if gain > 0 else "no-better", sentence)
 
 
 def _losses(release: LeafRelease, costs: CostTable | None) -> tuple[float, Floats, Floats]:

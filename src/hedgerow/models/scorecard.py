@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.boundary.arrays import Array, Floats, Index, Integers, Whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
-from hedgerow.models.caveats import Caveat, of_class_totals, of_total
+from hedgerow.models.caveats import Caveat, of_class_totals, of_points_of_a_number, of_total
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.importance import point_importances
@@ -534,7 +534,8 @@ class Scorecard(Model):
         if len(self.base) > 1:
             points = [np.array(part.points, dtype=np.int64) for part in self.parts]
             return of_class_totals(self.outcomes, np.array(self.base, dtype=np.int64), points)
-        return of_total(self.outcomes, self._totals.leads[0], has_classes=self.has_shares)
+        caveats = tuple(of_total(self.outcomes, self._totals.leads[0], has_classes=self.has_shares))
+        return iter(caveats) if caveats or self.has_shares else of_points_of_a_number(self.parts)
 
     @property
     def _caption(self) -> str:
