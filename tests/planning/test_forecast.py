@@ -50,6 +50,25 @@ def test_a_further_level_has_to_gain_what_it_can_lose():
     assert f"level 2 more than {two - one_level:.0f}, level 3 more than {three - two:.0f}" in words(forecast)
 
 
+def test_a_plan_states_that_the_search_time_limits_the_depth():
+    numbers = hr.Schema({f"x{i}": hr.Real(0, 1) for i in range(12)}, hr.Number("y", 0, 12))
+    forecast = hr.plan(numbers, 200_000, 1)
+    depth = max(bound.size for bound in forecast.draws if bound.kind == "tree")
+    assert forecast.is_depth_limited
+    assert f"at most {depth} levels, because an exact search of more is expected to take" in words(forecast)
+    assert f"max_depth={depth + 2} (--max-depth {depth + 2}) draws its levels in blocks" in words(forecast)
+    assert "search='greedy' (--search greedy) with this max_depth" in words(forecast)
+
+
+@pytest.mark.parametrize("attributes", [1, 2, 9])
+def test_a_plan_is_silent_about_time_if_the_whole_depth_is_searched(attributes):
+    schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(attributes)}, LABEL)
+    forecast = hr.plan(schema, 2000, 1)
+    assert max(bound.size for bound in forecast.draws if bound.kind == "tree") == min(attributes, 5)
+    assert not forecast.is_depth_limited
+    assert "seconds" not in words(forecast)
+
+
 def test_a_hopeless_plan_recommends_a_sufficient_setting():
     forecast = hr.plan(SCHEMA, 30, "0.1")
     assert forecast.is_hopeless

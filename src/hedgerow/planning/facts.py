@@ -6,6 +6,8 @@ from fractions import Fraction
 from math import inf, isfinite
 from typing import Any
 
+from hedgerow.learn.learners import LARGEST_DEPTH
+from hedgerow.learn.search.cost import SearchShape
 from hedgerow.models.decisions import Costs, by_text
 from hedgerow.planning.constant import ConstantRisk
 from hedgerow.planning.curve import Curve
@@ -50,6 +52,12 @@ class ForecastFacts:
         """The largest model of each kind that loses at most `accuracy_loss` on average."""
         within = {bound.kind: bound for bound in self.draws if bound.excess(self.epsilon) <= self.allowed}
         return tuple(within.values())
+
+    @property
+    def is_depth_limited(self) -> bool:
+        """True if a default tree could have more levels, but their exact search is expected to take too long."""
+        depths = [bound.size for bound in self.draws if bound.kind == "tree"]
+        return bool(depths) and max(depths) < min(LARGEST_DEPTH, SearchShape.of_trees(self.schema).n_options)
 
     @property
     def is_scorecard_sensible(self) -> bool:

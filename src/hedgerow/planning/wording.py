@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats
+from hedgerow.learn.learners import LARGEST_DEPTH
+from hedgerow.learn.search.cost import MOST_SECONDS
 from hedgerow.planning.constant import CAPTURED
 from hedgerow.planning.curve import AUTOMATIC, CONSTANT, Curve, Metric, Trial
 from hedgerow.planning.expected import CUT_BINS, round_up
@@ -139,7 +141,8 @@ def _bounds(forecast: ForecastFacts) -> list[str]:
         title = f"{loss} because of noise (average, at most), compared with the best model of its size"
         head, note = ("", *(("rows", "share") if forecast.costs is None else ("cost", "per row")), needed), []
     table = aligned([head, *(_bound_line(forecast, bound) for bound in forecast.draws)], left=1)
-    return [_filled(title), *(f"  {line}" for line in table), *map(_filled, [*note, *_levels(forecast)])]
+    sentences = [*note, *_levels(forecast), *_deeper(forecast)]
+    return [_filled(title), *(f"  {line}" for line in table), *map(_filled, sentences)]
 
 
 def _bound_line(forecast: ForecastFacts, bound: Expected) -> tuple[str, ...]:
@@ -180,6 +183,20 @@ def _levels(forecast: ForecastFacts) -> list[str]:
     return [
         f"A deeper tree is better only if its additional level {gains}: {', '.join(steps)}. A fit chooses the depth "
         "privately, within epsilon; max_depth limits it."
+    ]
+
+
+def _deeper(forecast: ForecastFacts) -> list[str]:
+    """Return how to learn a deeper tree, if only the search time limits the default depth."""
+    if not forecast.is_depth_limited:
+        return []
+    depth = max(bound.size for bound in forecast.draws if bound.kind == "tree")
+    more = min(depth + 2, LARGEST_DEPTH)
+    return [
+        f"By default, a tree has at most {number_of(depth, 'level')}, because an exact search of more is expected to "
+        f"take more than {MOST_SECONDS:g} seconds. With many rows, a deeper tree may be more accurate: "
+        f"max_depth={more} (--max-depth {more}) draws its levels in blocks, each for a share of epsilon; "
+        "search='greedy' (--search greedy) with this max_depth takes less time."
     ]
 
 
