@@ -354,6 +354,47 @@ def test_a_database_restored_with_its_older_head_is_behind_the_mark(tmp_path):
         assert list(ledger.entries())[-1].data["head"]["sequence"] == 2
 
 
+def test_an_older_copy_of_both_is_behind_the_mark_after_a_crash(tmp_path):
+    url, mark, kept = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "key-ledger", tmp_path / "kept"
+    with Ledger(url, mark=mark, new_ledger=True) as ledger:
+        declare(ledger)
+    kept.mkdir()
+    ledger = Ledger(url, mark=mark)
+    ledger.log.database.backup(kept / "ledger.db")
+    shutil.copy(tmp_path / "ledger.db-head", kept)
+    ledger.reserve(asked("one"))
+    ledger.log.database.close()  # the process is killed: it does not close its ledger
+    for name in ("ledger.db", "ledger.db-head"):
+        shutil.copy(kept / name, tmp_path)
+    for name in ("ledger.db-wal", "ledger.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    with pytest.raises(LedgerError, match=LOST):
+        Ledger(url, mark=mark)
+
+
+def test_a_followed_mark_is_synchronised_when_it_is_kept(tmp_path, monkeypatch):
+    done = []
+    monkeypatch.setattr(log_module, "_sync", lambda _: done.append("file"))
+    mark = HeadFile(tmp_path / "mark")
+    mark.follow(LogMark(1, "one"))
+    assert (mark.read(), done) == ((1, "one"), [])
+    mark.keep(LogMark(1, "one"))
+    mark.keep(LogMark(1, "one"))
+    assert done == ["file"]
+
+
+def test_a_mark_that_cannot_be_written_stops_charges(tmp_path):
+    url, mark = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "keys" / "key-ledger"
+    mark.parent.mkdir()
+    with Ledger(url, mark=mark, new_ledger=True) as ledger:
+        declare(ledger)
+        shutil.rmtree(mark.parent)
+        with pytest.raises(LedgerUnavailableError, match="cannot be written"):
+            ledger.reserve(asked("one"))
+        mark.parent.mkdir()
+        assert ledger.reserve(asked("one")).attempt == 2
+
+
 def test_a_ledger_without_a_mark_gets_a_mark(tmp_path):
     url, mark = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "key-ledger"
     with Ledger(url, new_ledger=True) as ledger:
