@@ -270,7 +270,17 @@ class LedgerMissingError(LedgerError):
 
 
 class LedgerUnavailableError(HedgerowError, RuntimeError):
-    """A ledger's database cannot be read or written now. The same request, sent again later, is charged only once."""
+    """A ledger's database cannot be read or written now. The same request, sent again later, is charged only once.
+
+    Attributes
+    ----------
+    reason : str
+        The reason for the operator, with the place of the database. It must not be sent to analysts.
+    """
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        self.reason = reason or message
+        super().__init__(message)
 
     charged: bool | None = None  # None if it is unknown whether the question was charged
 

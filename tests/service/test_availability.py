@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import LedgerUnavailableError, SourceUnavailableError
 from hedgerow.service import availability
-from hedgerow.service.availability import Probe, are_reachable
+from hedgerow.service.availability import Probe, failing
 
 
 @pytest.fixture
@@ -28,7 +28,6 @@ def raising(error):
     ("error", "cause"),
     [
         (SourceUnavailableError("CANARY", cause="lock"), "lock"),
-        (LedgerUnavailableError("CANARY"), "connection"),
         (MemoryError("CANARY"), "memory"),
         (OSError(28, "CANARY"), "disk"),
         (OSError(24, "CANARY"), "process"),
@@ -44,18 +43,23 @@ def test_a_check_reports_only_the_cause(quick, error, cause, caplog):  # noqa: A
     assert "CANARY" not in caplog.text
 
 
+def test_a_check_leaves_it_to_the_ledger_to_log_its_outage(quick, caplog):  # noqa: ARG001
+    assert Probe("the ledger", raising(LedgerUnavailableError("CANARY"))).check() == "connection"
+    assert not caplog.text
+
+
 def test_a_hanging_check_blocks_callers_at_most_for_its_time_limit(quick):  # noqa: ARG001
     go, looks = threading.Event(), []
     probe = Probe("dataset wards", lambda: (looks.append(1), go.wait(10)))
     began = time.monotonic()
     assert [probe.check() for _ in range(3)] == ["timeout"] * 3
-    assert not asyncio.run(are_reachable([probe]))
+    assert asyncio.run(failing([probe])) == [probe]
     assert time.monotonic() - began < 3
     assert len(looks) == 1  # one thread hangs, however many wait
     go.set()
     probe.begin().result(5)
     assert probe.check() is None
-    assert asyncio.run(are_reachable([probe, Probe("the ledger", lambda: None)]))
+    assert not asyncio.run(failing([probe, Probe("the ledger", lambda: None)]))
 
 
 def test_a_finding_is_logged_when_it_changes(quick, caplog):  # noqa: ARG001

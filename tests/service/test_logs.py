@@ -2,13 +2,16 @@
 
 import json
 import logging
+import socket
+import time
 
 import pytest
 
 from hedgerow.errors import LedgerError
+from hedgerow.service import availability
 from hedgerow.service.monitoring import JsonLines, log_to_stderr
 from tests.service.wards import ANA, BINS, MARGINALS, WatchedRows, question
-from tests.service.web import JSON, web
+from tests.service.web import JSON, running, web
 
 WARDS = "/v1/datasets/wards"
 
@@ -43,10 +46,11 @@ def test_questions_refusals_and_bad_keys_are_logged_and_looking_is_not(tmp_path,
     assert [(line["name"], line["outcome"], line["status"], line["dataset"]) for line in lines] == [
         (None, "unknown-key", 401, None),
         ("ana", "done", 200, "wards"),
-        ("ana", "budget-exceeded", 403, None),
+        ("ana", "budget-exceeded", 403, "wards"),
         ("ana", "not-allowed", 403, None),
         (None, "http", 404, None),
     ]
+    assert lines[0]["reason"] == "the API key is not valid: it is unknown, expired or revoked."
     assert lines[1]["route"] == "/v1/datasets/{dataset}/marginals"
     assert {line["address"] for line in lines} == {"testclient"}
     assert all(line["time"].endswith("+00:00") for line in lines)
@@ -77,6 +81,46 @@ def test_a_ledger_at_fault_is_logged_by_the_type_of_its_error(tmp_path, capsys, 
     assert failed["event"] == "/v1/datasets/{dataset}/marginals: LedgerError"
     assert (line["name"], line["outcome"], line["status"]) == ("ana", "internal", 500)
     assert "CANARY" not in json.dumps([failed, line]) + told_of.text
+
+
+def test_a_client_that_leaves_is_no_error_of_the_service(tmp_path, capsys):
+    log_to_stderr()
+    key = "\r\n".join(("Content-Type: application/json", "Idempotency-Key: 1", "Content-Length: 100"))
+    with running(tmp_path) as service:
+        host, port = service.url.partition("://")[2].split(":")
+        bearer = f"Authorization: Bearer {service.tokens['ana']}"
+        with socket.create_connection((host, int(port))) as client:
+            client.sendall(f"POST {WARDS}/marginals HTTP/1.1\r\nHost: x\r\n{bearer}\r\n{key}\r\n\r\n{{".encode())
+            time.sleep(0.3)
+        time.sleep(0.3)
+    (line,) = told(capsys)
+    assert (line["event"], line["level"], line["outcome"]) == ("request", "warning", "client-disconnected")
+    assert (line["status"], line["name"], line["dataset"]) == (499, "ana", "wards")
+
+
+def test_an_outage_of_the_ledger_is_logged_with_its_reason(tmp_path, capsys, monkeypatch):
+    log_to_stderr()
+    with web(tmp_path) as service:
+        ana, key, file = service.client(), JSON | {"Idempotency-Key": "1"}, tmp_path / "ledger.db-head"
+        assert ana.get("/healthz").json()["status"] == "ok"
+        monkeypatch.setattr(availability, "_FRESH", 0)
+        head = file.read_bytes()
+        file.unlink()
+        file.mkdir()
+        failed = [ana.post(f"{WARDS}/marginals", content=MARGINALS, headers=key) for _ in range(2)]
+        health = ana.get("/healthz")
+        file.rmdir()
+        file.write_bytes(head)
+        assert ana.post(f"{WARDS}/marginals", content=MARGINALS, headers=key).status_code == 200
+        assert ana.get("/healthz").status_code == 200
+    assert [response.status_code for response in (*failed, health)] == [503] * 3
+    assert (health.json()["status"], health.json()["kind"]) == ("unavailable", "ledger-unavailable")
+    assert not any(str(tmp_path) in response.text for response in (*failed, health))
+    events = [line["event"] for line in told(capsys) if line["event"] != "request"]
+    assert events == [
+        f"the ledger cannot be used: the file {file} cannot be written: Is a directory",
+        "the ledger can be used again",
+    ]
 
 
 @pytest.mark.parametrize("kind", [LedgerError, ZeroDivisionError])

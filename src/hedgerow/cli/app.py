@@ -18,7 +18,7 @@ from typer.main import get_command
 
 from hedgerow._version import __version__
 from hedgerow.cli.output import problem_of, say, standard_streams
-from hedgerow.errors import ArgumentError, HedgerowError, SchemaError, SearchTooLargeError
+from hedgerow.errors import ArgumentError, HedgerowError, LedgerUnavailableError, SchemaError, SearchTooLargeError
 from hedgerow.text.messages import charge_notes, place_notes
 from hedgerow.text.values import printable
 
@@ -163,7 +163,8 @@ def _outcome() -> tuple[Any, ...]:
     except HedgerowError as error:
         has_options = isinstance(error, (ArgumentError, SearchTooLargeError))
         text = _as_typed(str(error), _options(sys.argv[1:])) if has_options else str(error)
-        return 2, text, *place_notes(error)
+        reasons = {error.reason} - {text} if isinstance(error, LedgerUnavailableError) else ()
+        return 2, text, *reasons, *place_notes(error)
     except BaseException as error:  # a panic of polars is not an Exception
         last = traceback.extract_tb(error.__traceback__)[-1]
         return 1, f"internal error: {type(error).__name__} at {last.filename}:{last.lineno}; please report this line."

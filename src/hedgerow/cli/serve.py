@@ -335,7 +335,8 @@ def _serve_config(path: Path, address: Address, dashboard_address: Address, star
 
     config = read_config(path)
     log_to_stderr()
-    curator, keys = config.open(**start), Keys(config.ledger, config.timeouts.of_ledger)
+    curator = config.open(**start)
+    keys = Keys(config.ledger, config.timeouts.of_ledger, curator.ledger.condition)
     _run(curator, keys, caller_by(keys, config.tokens), address, dashboard_address, {}, config.timeouts.stop)
 
 

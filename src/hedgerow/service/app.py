@@ -13,13 +13,14 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow import errors
 from hedgerow._version import __version__
 from hedgerow.service import forms
-from hedgerow.service.availability import are_reachable
+from hedgerow.service.availability import failing
 from hedgerow.service.curator import MOST_ENTRIES, Answer, Curator
 from hedgerow.service.jobs import MOST_AT_ONCE, MOST_FREE_AT_ONCE, MOST_OF_ONE, ConcurrencyLimits, Job, Jobs, Turn
 from hedgerow.service.monitoring import Observed, log_request, note, template
@@ -39,8 +40,8 @@ def _caller(request: HttpRequest, given: Annotated[HTTPAuthorizationCredentials 
         if given is not None:
             request.state.caller = request.app.state.authenticate(given.credentials)
             return request.state.caller
-    except errors.AccessError:
-        pass
+    except errors.AccessError as error:
+        request.state.reason = str(error)  # for the log; the caller is not told what a valid key would be
     detail = "Send the header Authorization: Bearer KEY with a valid API key, which is not expired or revoked."
     raise ProblemError(401, "unknown-key", "The API key is missing or not valid", detail, None)
 
@@ -102,12 +103,14 @@ BodyDep = Annotated[bytes, Depends(_body)]
 KeyDep = Annotated[str, Depends(_key)]
 
 
-@router.get("/healthz", summary="Whether the service is running and can reach its ledger and tables.")
+@router.get("/healthz", summary="Whether the service is running and can use its ledger and tables.")
 async def healthz(curator: CuratorDep) -> Response:
-    """Return 200, or 503 if the ledger or a table cannot be reached; the log states which."""
-    is_well = await are_reachable(curator.probes)
-    content = {"status": "ok" if is_well else "unavailable", "software": f"hedgerow {__version__}"}
-    return JSONResponse(content, 200 if is_well else 503, {} if is_well else {"Retry-After": str(RETRY_AFTER)})
+    """Return 200, or 503 if the ledger cannot be written or a table cannot be read; the log states the cause."""
+    content, probes = {"status": "ok", "software": f"hedgerow {__version__}"}, await failing(curator.probes)
+    if not probes:
+        return JSONResponse(content)
+    kind = "ledger-unavailable" if curator.ledger_probe in probes else "unavailable"
+    return JSONResponse(content | {"status": "unavailable", "kind": kind}, 503, {"Retry-After": str(RETRY_AFTER)})
 
 
 @router.get("/v1/datasets", response_model=list[str], summary="Names of the datasets that you may ask about.")
@@ -311,10 +314,11 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
     app.include_router(router)
     app.add_exception_handler(HTTPException, _http_problem_handler)
     app.add_exception_handler(RequestValidationError, _invalid_problem_handler)
+    app.add_exception_handler(ClientDisconnect, _disconnected_handler)
     for kind in (ProblemError, errors.HedgerowError):
         app.add_exception_handler(kind, _problem_handler)
     app.add_middleware(_ErrorMiddleware)
-    app.add_middleware(Observed, ended=log_request)
+    app.add_middleware(Observed, ended=partial(log_request, datasets=curator.names))
     return app
 
 
@@ -348,6 +352,11 @@ async def _invalid_problem_handler(request: HttpRequest, error: Exception) -> JS
     assert isinstance(error, RequestValidationError)
     places = ", ".join(sorted({".".join(map(str, fault["loc"])) for fault in error.errors()}))
     return _noted_problem(request, ProblemError(422, "malformed", "The request is malformed", f"Check {places}."))
+
+
+async def _disconnected_handler(request: HttpRequest, _: Exception) -> JSONResponse:
+    """Note for the log and the metrics that a client was gone before its question was read; nobody gets the answer."""
+    return _noted_problem(request, ProblemError(499, "client-disconnected", "The client closed the connection", AGAIN))
 
 
 class _ErrorMiddleware:

@@ -25,7 +25,7 @@ CAUSES: dict[Cause, str] = {
 }
 """Descriptions of causes in the log, for the operator."""
 SECONDS = 5.0  # the time limit of a check
-_FRESH = 0.5  # seconds for which a result is reused
+_FRESH = 1.0  # seconds for which a result is reused
 
 
 class Probe:
@@ -60,8 +60,9 @@ class Probe:
     def _run(self, result: Future[Cause | None]) -> None:
         try:
             self._look()
-        except LedgerUnavailableError:
-            self._end(result, "connection")
+        except LedgerUnavailableError:  # the ledger logs its own outages, with their reason
+            self._ended = time.monotonic()
+            result.set_result("connection")
         except Exception as error:
             self._end(result, environment_cause(error) or "table")
         else:
@@ -80,8 +81,8 @@ class Probe:
         self._last = cause
 
 
-async def are_reachable(probes: Iterable[Probe]) -> bool:
-    """Return whether all checks succeed within the time limit."""
-    checks = {asyncio.wrap_future(probe.begin()) for probe in probes}
-    done, waiting = await asyncio.wait(checks, timeout=SECONDS)
-    return not waiting and all(check.result() is None for check in done)
+async def failing(probes: Iterable[Probe]) -> list[Probe]:
+    """Return the checks that do not succeed within the time limit."""
+    checks = {asyncio.wrap_future(probe.begin()): probe for probe in probes}
+    await asyncio.wait(checks, timeout=SECONDS)
+    return [probe for check, probe in checks.items() if not check.done() or check.result() is not None]

@@ -135,12 +135,17 @@ class Curator(ProcessBound):
         self._signer, self._noise = signer, noise
         self._unstored = dict[str, EvaluatedQuestion]()  # results that could not be stored yet, by request
         self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
-        self._ledger = Probe("the ledger", ledger.probe)
+        self.ledger_probe = Probe("the ledger", ledger.probe)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all datasets."""
+        return frozenset(self._datasets)
 
     @property
     def probes(self) -> tuple[Probe, ...]:
         """The checks of the ledger and of the rows of each dataset."""
-        return (self._ledger, *self._rows.values())
+        return (self.ledger_probe, *self._rows.values())
 
     def datasets(self, caller: Caller) -> list[str]:
         return [name for name in self._datasets if caller.role != "analyst" or self.ledger.has_cap(name, caller.name)]

@@ -14,6 +14,7 @@ from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import AccessError, ArgumentError
 from hedgerow.service.ledger.accounts import check_names
 from hedgerow.service.ledger.database import LEDGER_LIMITS, Database
+from hedgerow.service.ledger.outages import Condition
 from hedgerow.service.ledger.tables import KEYS
 from hedgerow.service.requests import ROLES, Caller, Role
 from hedgerow.text.messages import shown
@@ -24,8 +25,9 @@ PREFIX = "hr_"  # distinguishes keys from tokens of an identity provider
 class Keys:
     """API keys in the ledger's database. They have 256 random bits, so a fast hash is sufficient."""
 
-    def __init__(self, url: str, limits: TimeLimits = LEDGER_LIMITS) -> None:
+    def __init__(self, url: str, limits: TimeLimits = LEDGER_LIMITS, condition: Condition | None = None) -> None:
         self._database = Database(url, limits=limits)
+        self._database.condition = condition or self._database.condition  # outages of a database are logged once
 
     def close(self) -> None:
         self._database.close()

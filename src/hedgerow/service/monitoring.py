@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from typing import Any
 
@@ -103,24 +103,24 @@ def note(request: Request, outcome: str, caller: Caller | None = None) -> None:
         request.state.caller = caller
 
 
-def log_request(scope: Scope, status: int, _: float) -> None:
+def log_request(scope: Scope, status: int, _: float, datasets: Collection[str] = ()) -> None:
     """Log questions, changes, log-ins and refused requests, but not successful reading of pages."""
     state: dict[str, Any] = scope.get("state", {})
     if status < 400 and scope["method"] in ("GET", "HEAD") and "outcome" not in state:
         return
     caller: Caller | None = state.get("caller")
     address = scope.get("client")
+    dataset = scope.get("path_params", {}).get("dataset")
     data = {
         "address": None if address is None else address[0],
         "name": None if caller is None else caller.name,
         "role": None if caller is None else caller.role,
         "method": _known_method(scope),
         "route": template(scope),
-        "dataset": scope.get("path_params", {}).get("dataset")
-        if status < 400
-        else None,  # otherwise it could be any text
+        "dataset": dataset if dataset in datasets else None,  # any other name could be any text
         "status": status,
         "outcome": state.get("outcome", "done" if status < 400 else "refused"),
+        **({"reason": state["reason"]} if "reason" in state else {}),
     }
     _LOG.log(logging.INFO if status < 400 else logging.WARNING, "request", extra={"data": data})
 

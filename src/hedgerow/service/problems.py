@@ -46,7 +46,8 @@ def problem_of(error: Exception) -> ProblemError:
     for kind, (status, name, title, charged) in _PROBLEMS.items():
         if isinstance(error, kind):
             charged = getattr(error, "charged", charged)
-            return ProblemError(status, name, title, str(error), charged, retry_after=_seconds_after(status))
+            detail = f"{error} {AGAIN}" if isinstance(error, errors.LedgerUnavailableError) else str(error)
+            return ProblemError(status, name, title, detail, charged, retry_after=_seconds_after(status))
     if environment_cause(error) is not None:
         return _unavailable(AGAIN, charged=None, retry_after=RETRY_AFTER)
     return ProblemError(500, "internal", "The service failed", AGAIN, None)

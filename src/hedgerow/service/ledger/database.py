@@ -24,6 +24,7 @@ from hedgerow.boundary.durable import check_closed
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError, MissingPackageError
 from hedgerow.privacy.process import ProcessBound
+from hedgerow.service.ledger.outages import UNAVAILABLE, Condition, reason_of
 from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, METADATA, VERSION
 from hedgerow.service.ledger.verify import fill_index
 
@@ -56,6 +57,7 @@ class Database(ProcessBound):
         # Writers queue here. Otherwise SQLite retries at increasing intervals, so that threads starve, and each waiting
         # writer of PostgreSQL holds a connection.
         self._queue = threading.Lock()
+        self.condition = Condition()
         problem, version, is_missing = "", None, False
         try:
             with self.engine.connect().execution_options(hedgerow_reads=read_only) as connection, connection.begin():
@@ -63,7 +65,7 @@ class Database(ProcessBound):
                 if not is_missing:
                     version = connection.execute(sa.select(HEAD.c.version)).scalar_one_or_none()
         except SQLAlchemyError as error:
-            problem = type(getattr(error, "orig", error)).__name__
+            problem = reason_of(error, self.url)
         except BaseException:
             self.close()
             raise
@@ -74,7 +76,7 @@ class Database(ProcessBound):
             raise LedgerMissingError(MISSING)
         if problem:
             kind = "read" if read_only else "opened and written"
-            raise LedgerError(f"the ledger's database cannot be {kind} ({problem}).")
+            raise LedgerError(f"the ledger's database cannot be {kind}. {problem}")
         raise LedgerError(
             f"the ledger has tables of version {version}, but this hedgerow supports {VERSION}; use the other version."
         )
@@ -87,15 +89,31 @@ class Database(ProcessBound):
     def writing(self) -> Generator[Connection]:
         """Open an exclusive writing transaction, which is committed and durable when the block ends."""
         self.check_process()
-        with _without_text(), self._turn(), self.engine.begin() as connection:
+        with self._without_text(), self._turn(), self.engine.begin() as connection:
             if self.path is None:
                 connection.execute(_LOCKED)
             yield connection
 
     @contextmanager
+    def _without_text(self) -> Generator[None]:
+        """Replace errors of the database, whose texts name hosts and files; the operator gets them in the log."""
+        try:
+            yield
+        except DBAPIError as error:
+            if _is_refused(error):
+                raise
+            reason = reason_of(error, self.url)
+        except PoolTimeoutError as error:
+            reason = reason_of(error, self.url)
+        else:
+            return
+        self.condition.failed(reason)
+        raise LedgerUnavailableError(UNAVAILABLE, reason)
+
+    @contextmanager
     def _turn(self) -> Generator[None]:
         if not self._queue.acquire(timeout=_WAIT):
-            raise PoolTimeoutError
+            raise PoolTimeoutError(f"other changes of this process took longer than {_WAIT} seconds")
         try:
             yield
         finally:
@@ -106,13 +124,13 @@ class Database(ProcessBound):
         """Open a transaction that reads a consistent state of the ledger during other writes."""
         self.check_process()
         level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
-        with _without_text(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
+        with self._without_text(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
             yield connection
 
     def settle(self) -> None:
         """Write committed entries to SQLite's main file, so that a copy without the log is not an empty ledger."""
         if self.path is not None:
-            with _without_text(), self.engine.connect() as connection:
+            with self._without_text(), self.engine.connect() as connection:
                 connection.connection.cursor().execute("PRAGMA wal_checkpoint")
 
     def backup(self, path: Path) -> None:
@@ -120,7 +138,7 @@ class Database(ProcessBound):
         if self.path is None:
             raise LedgerError("backup supports SQLite ledgers only; use pg_dump for a ledger in PostgreSQL.")
         path.touch(0o600, exist_ok=False)
-        with _without_text(), closing(sqlite3.connect(path)) as copy:
+        with self._without_text(), closing(sqlite3.connect(path)) as copy:
             with self.engine.connect().execution_options(hedgerow_reads=True) as connection:
                 cast(sqlite3.Connection, connection.connection.dbapi_connection).backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # a single file without a log
@@ -135,23 +153,6 @@ def _check_file(path: Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     if path.exists():
         check_closed(path, "a ledger", stat.S_IWOTH)
-
-
-@contextmanager
-def _without_text() -> Generator[None]:
-    """Replace errors of the database, whose texts name hosts and files."""
-    try:
-        yield
-    except DBAPIError as error:
-        if _is_refused(error):
-            raise
-    except PoolTimeoutError:
-        pass
-    else:
-        return
-    problem = "the ledger's database cannot be read or written at present (it is full, damaged or unreachable)."
-    advice = "Send the request again later with the same idempotency key; it is charged only once."
-    raise LedgerUnavailableError(f"{problem} {advice}")
 
 
 def _is_refused(error: DBAPIError) -> bool:

@@ -25,7 +25,7 @@ from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import LEDGER_LIMITS, begin_run
 from hedgerow.service.ledger.entry import EntryKind
 from hedgerow.service.ledger.log import Log
-from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS, RETRIES, SIZES
+from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, ENTRY_INDEX, REQUESTS, RETRIES, SIZES
 from hedgerow.service.ledger.verification_job import VerificationJob
 from hedgerow.service.ledger.verify import Spent
 from hedgerow.text.messages import shown
@@ -116,6 +116,7 @@ class Ledger(ProcessBound):
         self.log = Log(url, head, mark=mark, limits=limits, **start)
         self.entries, self.verify = self.log.entries, self.log.verify
         self._database = self.log.database
+        self.condition = self._database.condition
         self.verifying = VerificationJob(self.log)
         self._run = begin_run(self._database)
         self._answering = set[str]()  # requests that this process evaluates
@@ -271,9 +272,8 @@ class Ledger(ProcessBound):
         return self._database.reading()
 
     def probe(self) -> None:
-        """Raise `LedgerUnavailableError` if the database of the ledger does not answer."""
-        with self._database.reading() as connection:
-            connection.execute(sa.select(HEAD.c.version)).scalar_one()
+        """Raise `LedgerUnavailableError` if nothing can be charged at present."""
+        self.log.check_writable()
 
     def account(self, dataset: str, analyst: str = accounts.WHOLE) -> Account:
         with self._database.reading() as connection:

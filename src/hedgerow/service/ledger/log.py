@@ -38,6 +38,7 @@ from hedgerow.text.messages import shown
 
 _AT_ONCE = 500  # the number of entries that are read in one transaction
 _HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
+_LOST = "the ledger has lost entries, and nothing can be charged until the curator has restored it."
 _SLOT = 4096  # bytes of a page, so that a torn write does not change the other slot
 _sync = getattr(os, "fdatasync", os.fsync)  # timestamps of the file need not be durable
 
@@ -77,14 +78,25 @@ class HeadFile:
         self._keep(mark, back=False, sync=False)
 
     def _keep(self, mark: LogMark, *, back: bool, sync: bool) -> None:
-        with self._lock, suppress(OSError):
+        with self._lock, self._without_text():
             is_new = back or self.known is None or self.known.sequence < mark.sequence
             if is_new or (sync and not self._is_durable):
                 self.known = self._written(mark, back=back, sync=sync)
                 self._is_durable = sync
+
+    def check_writable(self) -> None:
+        with self._without_text():
+            os.close(os.open(self._path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC))
+
+    @contextmanager
+    def _without_text(self) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = f"the file {self._path} cannot be written: {error.strerror or type(error).__name__}"
+        else:
             return
-        problem = "the head file of the ledger cannot be written at present. Send the request again later"
-        raise LedgerUnavailableError(f"{problem} with the same idempotency key; it is charged only once.")
+        raise LedgerUnavailableError("the head file of the ledger cannot be written at present.", reason)
 
     def _written(self, mark: LogMark, *, back: bool, sync: bool) -> LogMark:
         """Write a head; return the stored head, which may be a later head of another process."""
@@ -231,11 +243,24 @@ class Log:
     @contextmanager
     def changing(self) -> Generator[Connection]:
         """Open a transaction that continues from the head; at its end, first it and then the head are on disk."""
+        with self.database.condition.writing(), self._transaction() as connection:
+            yield connection
+
+    def check_writable(self) -> None:
+        """Raise `LedgerUnavailableError` if no entry can be appended; nothing is recorded."""
+        with self.database.condition.checking():
+            with self._transaction() as connection:
+                connection.execute(HEAD.update().values(version=HEAD.c.version))
+            for file in filter(None, (self._head, self._mark)):
+                file.check_writable()
+
+    @contextmanager
+    def _transaction(self) -> Generator[Connection]:
         assert self._head is not None
         with self.database.writing() as connection:
             self._last = _last(connection)
             if not _continues(connection, self._last, self._head.known):
-                raise LedgerError(_rollback_text(self._last, self._head.known))
+                raise LedgerUnavailableError(_LOST, _rollback_text(self._last, self._head.known))
             yield connection
             last = self._last
         self._head.keep(last)
