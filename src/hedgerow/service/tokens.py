@@ -17,6 +17,19 @@ from hedgerow.service.requests import Caller
 _ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]  # signatures only: no shared secrets, and never "none"
 _LEEWAY = 30  # seconds of tolerated clock difference
 _REFRESH = 300  # seconds for which keys are cached
+_REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (jwt.ExpiredSignatureError, "it has expired (exp)"),
+    (jwt.ImmatureSignatureError, "it is not valid yet (nbf, iat)"),
+    (jwt.InvalidAudienceError, "its audience (aud) is not the configured audience"),
+    (jwt.InvalidIssuerError, "its issuer (iss) is not the configured issuer"),
+    (jwt.InvalidAlgorithmError, "its algorithm (alg) is not allowed"),
+    (jwt.InvalidSignatureError, "its signature does not fit the issuer's key"),
+    (jwt.MissingRequiredClaimError, "a required claim is missing"),
+    (jwt.PyJWKClientError, "the issuer's keys cannot be read"),
+    (OSError, "the issuer's keys cannot be read"),
+    (LookupError, "the issuer has no key with its id (kid)"),
+    (Exception, "it is malformed"),
+)
 _PAUSE = 10  # seconds between two downloads of keys
 
 
@@ -40,7 +53,7 @@ class _Published:
             finally:
                 self._lock.release()
         if self._stale:
-            raise LookupError
+            raise ConnectionError
         return self._keys[kid]
 
     @property
@@ -65,7 +78,7 @@ class Tokens:
             object.__setattr__(self, "_published", _Published(self.keys))
 
     def caller(self, token: str) -> Caller:
-        subject = None
+        subject, reason = None, f"its subject ({self.claim}) is not a caller in the configuration"
         try:
             claims = jwt.decode(
                 token,
@@ -77,11 +90,11 @@ class Tokens:
                 options={"require": ["exp", "iss", "aud", self.claim]},
             )
             subject = claims[self.claim]
-        except (jwt.PyJWTError, OSError, ValueError, LookupError):
-            pass
+        except (jwt.PyJWTError, OSError, ValueError, LookupError) as error:
+            reason = next(text for kind, text in _REASONS if isinstance(error, kind))
         caller = self.callers.get(subject) if isinstance(subject, str) else None
         if caller is None:
-            raise AccessError("the token is not valid, or its subject is not known here.")
+            raise AccessError(f"the token is not valid: {reason}.")
         return caller
 
     def _key(self, token: str) -> jwt.PyJWK:
