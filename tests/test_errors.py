@@ -113,4 +113,4 @@ def test_the_tree_in_the_docstring_matches_the_classes():
 
 def test_a_missing_package_names_the_extra_that_installs_it():
     error = MissingPackageError.of("reading .xlsx", "openpyxl", "excel")
-    assert str(error).endswith("pip install 'hedgerow[excel]'")
+    assert str(error).endswith("pip install '.[excel]'")

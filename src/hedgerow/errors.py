@@ -111,7 +111,9 @@ class MissingPackageError(HedgerowError, ImportError):
     @classmethod
     def of(cls, purpose: str, package: str, extra: str) -> Self:
         """Return the error for a package that an extra of hedgerow installs."""
-        return cls(f"{purpose} requires {package}. Install it with: pip install 'hedgerow[{extra}]'")
+        # The name alone is not an address: hedgerow is not on PyPI, where anybody could register it.
+        advice = f"Install hedgerow with its extra {extra}; in a clone of its repository: pip install '.[{extra}]'"
+        return cls(f"{purpose} requires {package}. {advice}")
 
 
 class StateError(HedgerowError, RuntimeError):

@@ -69,7 +69,7 @@ def test_a_ledger_that_is_not_there_is_not_made(tmp_path, monkeypatch, run):
 @pytest.mark.usefixtures("kept")
 def test_without_the_extra_it_says_what_to_install(run, monkeypatch):
     monkeypatch.setattr("hedgerow.cli.ledger.find_spec", lambda _: None)
-    assert "pip install 'hedgerow[service]'" in run("ledger", "verify", "curator.db")[2]
+    assert "pip install '.[service]'" in run("ledger", "verify", "curator.db")[2]
 
 
 def test_an_empty_ledger_is_not_reported_as_complete(tmp_path, monkeypatch, run):

@@ -108,4 +108,4 @@ def test_missing_parts_are_named(place, line, extra):
     (place / "small.json").write_text(SMALL.to_json())
     ended = run(commands([line]), place)
     assert ended.returncode == 2
-    assert f"pip install 'hedgerow[{extra}]'" in " ".join(ended.stderr.split())
+    assert f"pip install '.[{extra}]'" in " ".join(ended.stderr.split())

@@ -132,6 +132,8 @@ def test_a_misplaced_configuration_key_is_reported_with_its_place(folder):
         Config.read(write(folder, {"quotas": {"questions": 2}}))
     with pytest.raises(ArgumentError, match="'min_epsilon' is not a key of this section; move it into each dataset"):
         Config.read(write(folder, min_epsilon=1))
+    with pytest.raises(ArgumentError, match=r"cap': expected keys with values, as in cap: \{epsilon: 4\}"):
+        Config.read(write(folder, {"cap": "epsilon 4"}))
     with pytest.raises(ArgumentError, match="'min_epsilom' is not a known key; correct its spelling"):
         Config.read(write(folder, min_epsilom=1))
 

@@ -42,7 +42,7 @@ class Dashboards:
         self.approvals = approvals
         self.service, self.rows, self.keys, self.ledger = service, rows, service.keys, service.curator.ledger
         mount_dashboard(service.app, self.ledger, service.keys, secure=False)
-        self.metrics = Metrics(service.app.state.jobs)
+        self.metrics = Metrics(service.app.state.jobs, service.curator)
         self.own, self.token = self.anew()
         service.tokens["carla"] = service.keys.add("carla", "curator")
         self.answers, self.asked = {}, {}

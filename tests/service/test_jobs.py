@@ -1,6 +1,7 @@
 """Jobs wait in a bounded queue; what waits can be cancelled at no cost; each is its analyst's own."""
 
 import threading
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -95,6 +96,20 @@ def test_a_refusal_is_kept_and_a_new_try_is_made(opened):
     with pytest.raises(QuestionError):
         submit(jobs, "two", body=b"{}")
     assert curator.ledger.account("wards").spent == 0
+
+
+def test_a_refused_job_that_another_process_charged_is_stated_as_charged(opened):
+    jobs, rows, curator = opened
+    rows.go.set()
+    held = curator._datasets["wards"]
+    curator._datasets["wards"] = replace(held, min_epsilon=Fraction(9))
+    job = submit(jobs)
+    assert job.ended.wait(10)
+    assert jobs.get(ANA, job.name).state == "refused"
+    curator._datasets["wards"] = held  # of the other process, with a different configuration
+    curator.ask(Request(ANA, "wards", "fits", job.key, TREE))
+    assert jobs.get(ANA, job.name).state == "answered"
+    assert jobs.failed == 1
 
 
 def test_ended_jobs_are_dropped_and_their_answers_stay_in_the_ledger(opened, monkeypatch):

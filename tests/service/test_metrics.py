@@ -5,6 +5,7 @@ from starlette.testclient import TestClient
 
 from hedgerow.service.dashboard import create_dashboard, mount_dashboard
 from hedgerow.service.monitoring import Metrics, Observed
+from tests.service.ledger.asking import asked
 from tests.service.wards import MARGINALS
 from tests.service.web import JSON, web
 
@@ -13,7 +14,7 @@ from tests.service.web import JSON, web
 def metered(tmp_path_factory):
     with web(tmp_path_factory.mktemp("metrics")) as service:
         mount_dashboard(service.app, service.curator.ledger, service.keys, secure=False)
-        metrics = Metrics(service.app.state.jobs)
+        metrics = Metrics(service.app.state.jobs, service.curator)
         own, _ = create_dashboard(service.curator.ledger, service.keys, metrics)
         service.own = TestClient(own, base_url="http://127.0.0.1")
         service.app = Observed(service.app, metrics.count)
@@ -77,14 +78,23 @@ def test_questions_that_wait_are_told(metered, monkeypatch):
     assert samples(metered)["hedgerow_jobs_waiting"] == 3
 
 
-def test_what_fails_is_counted_as_such():
-    class Broken:
-        waiting = 0
+def test_the_state_of_the_ledger_and_its_unfinished_questions_are_shown(metered, monkeypatch):
+    assert samples(metered)["hedgerow_ledger_usable"] == 1
+    assert samples(metered)["hedgerow_questions_unfinished"] == 0
+    curator = metered.curator
+    curator.ledger.reserve(asked("unfinished", dataset="wards"))
+    assert samples(metered)["hedgerow_questions_unfinished"] == 1
+    monkeypatch.setattr(type(curator.ledger_probe), "check", lambda _: "connection")
+    monkeypatch.setattr(metered.app._app.state.jobs, "failed", 2)
+    assert samples(metered)["hedgerow_ledger_usable"] == 0
+    assert samples(metered)["hedgerow_jobs_failed"] == 2
 
+
+def test_what_fails_is_counted_as_such(metered):
     async def app(*_):
         raise RuntimeError
 
-    metrics = Metrics(Broken())
+    metrics = Metrics(metered.app._app.state.jobs, metered.curator)
     client = TestClient(Observed(app, metrics.count), raise_server_exceptions=False)
     assert client.get("/CANARY").status_code == 500
     assert b'hedgerow_requests_total{method="GET",route="none",status="500"} 1.0' in metrics.text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 from collections.abc import Callable
@@ -40,6 +41,12 @@ NewLedger = Annotated[
 ]
 ConfigFile = Annotated[Path, option("Configuration file from `hedgerow serve init`.", "--config")]
 CONFIG = Path("curator.yaml")
+_AFTER_ROLLBACK = (
+    "The ledger does not know the charges that it lost, and analysts can spend that budget again. Next: lower the caps "
+    "in the configuration by all charges of the epoch, including the lost charges, and start a new epoch of each "
+    "dataset: hedgerow serve epoch. Then revoke all keys again that were revoked after the copy was made: hedgerow "
+    "serve key revoke."
+)
 _TEMPLATE = """\
 # Configuration of a hedgerow service. Paths are relative to this file. Amounts are read exactly as written.
 ledger: {ledger}  # a SQLite file, or postgresql://user@host/database
@@ -155,6 +162,8 @@ def check(config: ConfigFile = CONFIG, new_ledger: NewLedger = False, accept_rol
             ledger.verify(progress=advance)
         for name in service.datasets:
             say(f"{name}:\n{ledger.account(name)}")
+    if accept_rollback:
+        say(f"The loss of entries was recorded. {_AFTER_ROLLBACK}")
     say("The configuration, all rows and the ledger were checked; no problem was found.")
     say(f"next: hedgerow serve key add NAME for each analyst, then hedgerow serve --config {config}")
 
@@ -293,6 +302,7 @@ def revoke_key(
     """
     with _keys(config) as keys:
         keys.revoke(name)
+    say(f"the key of {name} was revoked; the charges of {name} stay")
 
 
 @keys_app.command("list")
@@ -336,6 +346,8 @@ def _serve_config(path: Path, address: Address, dashboard_address: Address, star
     config = read_config(path)
     log_to_stderr()
     curator = config.open(**start)
+    if start["accept_rollback"]:
+        logging.getLogger("hedgerow.service").warning("the loss of entries was recorded. %s", _AFTER_ROLLBACK)
     keys = Keys(config.ledger, config.timeouts.of_ledger, curator.ledger.condition)
     _run(curator, keys, caller_by(keys, config.tokens), address, dashboard_address, {}, config.timeouts.stop)
 
@@ -352,15 +364,16 @@ def _run(
     from hedgerow.service.app import create_app
     from hedgerow.service.dashboard import create_dashboard, mount_dashboard
     from hedgerow.service.jobs import Jobs
-    from hedgerow.service.monitoring import Metrics, Observed
+    from hedgerow.service.monitoring import Metrics, Observed, log_start
     from hedgerow.service.server import serve as run
 
     jobs = Jobs(curator)
-    metrics, app = Metrics(jobs), create_app(curator, caller, jobs)
+    metrics, app = Metrics(jobs, curator), create_app(curator, caller, jobs)
     mount_dashboard(app, curator.ledger, keys, secure=address.secure)
     dashboard, token = create_dashboard(curator.ledger, keys, metrics, curator.approvals)
 
     def ready(url: str, curator_url: str) -> None:
+        log_start(curator, url)
         say(json.dumps({"url": url, **more, "curator_url": f"{curator_url}/?token={token}"}))
 
     try:

@@ -41,7 +41,7 @@ def _caller(request: HttpRequest, given: Annotated[HTTPAuthorizationCredentials 
             request.state.caller = request.app.state.authenticate(given.credentials)
             return request.state.caller
     except errors.AccessError as error:
-        request.state.reason = str(error)  # for the log; the caller is not told what a valid key would be
+        request.state.reason = str(error)  # for the log, not for the caller
     detail = "Send the header Authorization: Bearer KEY with a valid API key, which is not expired or revoked."
     raise ProblemError(401, "unknown-key", "The API key is missing or not valid", detail, None)
 
@@ -318,7 +318,7 @@ def create_app(curator: Curator, authenticate: Authenticate, jobs: Jobs) -> Fast
     for kind in (ProblemError, errors.HedgerowError):
         app.add_exception_handler(kind, _problem_handler)
     app.add_middleware(_ErrorMiddleware)
-    app.add_middleware(Observed, ended=partial(log_request, datasets=curator.names))
+    app.add_middleware(Observed, ended=partial(log_request, datasets=frozenset(curator.epochs)))
     return app
 
 

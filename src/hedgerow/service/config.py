@@ -226,6 +226,8 @@ def _first_problem(error: ValidationError) -> str:
     """Return the first problem of a configuration; for a misplaced key, with its correct place."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     place, key = shown(".".join(map(str, first["loc"]))), first["loc"][-1]
+    if first["type"] in ("model_type", "dict_type"):
+        return f"{place}: expected keys with values, as in cap: {{epsilon: 4}}"
     if first["type"] != "extra_forbidden":
         return f"{place}: {first['msg']}"
     if key in _ConfigFile.model_fields and len(first["loc"]) > 1:

@@ -138,9 +138,9 @@ class Curator(ProcessBound):
         self.ledger_probe = Probe("the ledger", ledger.probe)
 
     @property
-    def names(self) -> frozenset[str]:
-        """The names of all datasets."""
-        return frozenset(self._datasets)
+    def epochs(self) -> dict[str, int | None]:
+        """The names of all datasets with the epochs of their rows."""
+        return {name: held.epoch for name, held in self._datasets.items()}
 
     @property
     def probes(self) -> tuple[Probe, ...]:

@@ -2,6 +2,7 @@
 
 from fastapi import FastAPI
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -33,7 +34,7 @@ def create_dashboard(
         return JSONResponse({"status": "ok"})
 
     async def metrics_endpoint(_: Request) -> Response:
-        return Response(metrics.text(), media_type=metrics.media_type)
+        return Response(await run_in_threadpool(metrics.text), media_type=metrics.media_type)
 
     def post(path: str, endpoint: Endpoint) -> Route:
         return Route(path, endpoint, methods=["POST"])

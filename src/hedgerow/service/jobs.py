@@ -68,6 +68,7 @@ class Jobs:
         self._jobs = OrderedDict[tuple[str, str], Job]()  # jobs by analyst and name; answered jobs are in the ledger
         self._queues = defaultdict[str, deque[tuple[Job, Evaluate]]](deque)  # waiting questions by analyst
         self._turns, self._turn = Counter[str](), 0  # number of the last turn of each analyst
+        self.failed = 0  # jobs that ended without an answer, and were not cancelled
         self._running = set[Job]()  # including jobs that are not due yet
         self._due = dict[Job, tuple[threading.Timer, EvaluatedQuestion]]()
 
@@ -102,12 +103,14 @@ class Jobs:
         """Return a job of the caller from this process or from the ledger, or None."""
         with self._lock:
             job = self._jobs.get((caller.name, name))
-        if job is not None:
+        if job is not None and job.state not in ("refused", "pending", "cancelled"):
             return job
-        key = _key_of(name)
+        key = _key_of(name)  # another process of the service may have charged or answered the question
         known = None if key is None else self._curator.ledger.known(caller.name, key)
         if key is None or known is None or name != _name(known.dataset, known.body, key):
-            return None
+            return job
+        if job is not None and job.state == known.state:
+            return job
         job = Job(name, caller, key, known.state)
         job.ended.set()
         if known.state == "failed":
@@ -219,6 +222,7 @@ class Jobs:
     def _end(self, job: Job, state: JobState) -> None:
         job.state = state
         self._running.discard(job)
+        self.failed += state not in ("answered", "cancelled")
         if state in ("answered", "failed"):
             self._jobs.pop((job.caller.name, job.name), None)
         job.ended.set()

@@ -5,9 +5,11 @@ Each line of the log is JSON with the caller, the address, the request and its o
 
 import json
 import logging
+import math
 import sys
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +19,9 @@ from starlette.requests import Request
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hedgerow._version import __version__
+from hedgerow.errors import LedgerUnavailableError
+from hedgerow.service.curator import Curator
 from hedgerow.service.jobs import Jobs
 from hedgerow.service.requests import Caller
 
@@ -55,7 +60,7 @@ class Metrics:
 
     media_type = CONTENT_TYPE_LATEST
 
-    def __init__(self, jobs: Jobs) -> None:
+    def __init__(self, jobs: Jobs, curator: Curator) -> None:
         self._registry = CollectorRegistry()
         labels = ("route", "method", "status")
         self._requests = Counter("hedgerow_requests", "Requests.", labels, registry=self._registry)
@@ -66,8 +71,19 @@ class Metrics:
             registry=self._registry,
             buckets=_SECONDS,
         )
-        waiting = Gauge("hedgerow_jobs_waiting", "Questions waiting in the queue.", registry=self._registry)
-        waiting.set_function(lambda: jobs.waiting)
+        self._gauge("hedgerow_jobs_waiting", "Fits waiting in the queue.", lambda: jobs.waiting)
+        self._gauge("hedgerow_jobs_failed", "Fits without an answer since the start.", lambda: jobs.failed)
+        self._gauge("hedgerow_questions_unfinished", "Charged questions without an answer.", curator.ledger.unfinished)
+        probe, usable = curator.ledger_probe, "1 if the ledger can be written, else 0."
+        self._gauge("hedgerow_ledger_usable", usable, lambda: probe.check() is None)
+
+    def _gauge(self, name: str, description: str, value: Callable[[], float]) -> None:
+        def number() -> float:
+            with suppress(LedgerUnavailableError):
+                return value()
+            return math.nan
+
+        Gauge(name, description, registry=self._registry).set_function(number)
 
     def count(self, scope: Scope, status: int, seconds: float) -> None:
         route = template(scope)
@@ -94,6 +110,13 @@ class JsonLines(logging.Formatter):
         when = datetime.fromtimestamp(record.created, UTC).isoformat()
         data: dict[str, Any] = getattr(record, "data", {})
         return json.dumps({"time": when, "level": record.levelname.lower(), "event": record.getMessage(), **data})
+
+
+def log_start(curator: Curator, address: str) -> None:
+    """Log the version of a service, its address, ledger and datasets, and the number of unfinished questions."""
+    ledger = curator.ledger
+    served = {"ledger": ledger.place, "epochs": curator.epochs, "unfinished": ledger.unfinished()}
+    _LOG.info("started", extra={"data": {"version": __version__, "address": address, **served}})
 
 
 def note(request: Request, outcome: str, caller: Caller | None = None) -> None:

@@ -71,7 +71,7 @@ _PROBLEMS: dict[type[errors.HedgerowError], tuple[int, str, str, bool | None]] =
     errors.RequestRunningError: (409, "still-running", "The same request is still being answered", True),
     errors.RequestFailedError: (424, "evaluation-failed", "The evaluation failed", True),
     errors.LedgerUnavailableError: (503, "ledger-unavailable", "The ledger is currently unavailable", None),
-    errors.ServiceBusyError: (503, "busy", "Too many questions are waiting", False),
+    errors.ServiceBusyError: (503, "busy", "The service cannot take this request at present", False),
 }
 
 
@@ -112,7 +112,7 @@ _TEXTS = {
     422: "The question is not valid.",
     424: "The evaluation failed. The charge stays.",
     500: "The service failed.",
-    503: "Too many questions are waiting, or the ledger is unavailable.",
+    503: "Too many requests are waiting, the dataset has a new epoch, or the ledger is unavailable.",
 }
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}

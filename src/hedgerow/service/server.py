@@ -63,7 +63,7 @@ class Address:
             check_closed(self.private_key, "a TLS key")
         if self.host not in (LOCAL, "localhost", "::1") and self.certificate is None and not self.behind_proxy:
             problem = f"{self.host} is reachable from other machines and requires TLS, since API keys must not be sent"
-            advice = "Give a certificate and its private key, or state that a proxy provides TLS"
+            advice = "Give --tls-certificate and --tls-key, or state that a proxy provides TLS with --behind-proxy"
             raise ArgumentError(f"{problem} unencrypted. {advice}.")
 
     @property

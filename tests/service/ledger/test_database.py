@@ -16,7 +16,7 @@ def test_only_a_file_of_sqlite_or_postgresql_keeps_a_ledger(url):
 
 def test_without_its_driver_postgresql_is_refused_with_what_to_install(monkeypatch):
     monkeypatch.setattr(database, "find_spec", lambda _: None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[postgres\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[postgres\]'"):
         Database("postgresql://a@127.0.0.1:1/none", create=True)
 
 

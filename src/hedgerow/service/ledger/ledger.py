@@ -25,6 +25,7 @@ from hedgerow.service.ledger import accounts
 from hedgerow.service.ledger.database import LEDGER_LIMITS, begin_run
 from hedgerow.service.ledger.entry import EntryKind
 from hedgerow.service.ledger.log import Log
+from hedgerow.service.ledger.outages import place_of
 from hedgerow.service.ledger.tables import ANSWERS, CAPS, ENTRIES, ENTRY_INDEX, REQUESTS, RETRIES, SIZES
 from hedgerow.service.ledger.verification_job import VerificationJob
 from hedgerow.service.ledger.verify import Spent
@@ -270,6 +271,16 @@ class Ledger(ProcessBound):
     def reading(self) -> AbstractContextManager[Connection]:
         """Open a transaction that reads a consistent state of the ledger."""
         return self._database.reading()
+
+    @property
+    def place(self) -> str:
+        """The place of the database, without secrets."""
+        return place_of(self._database.url)
+
+    def unfinished(self) -> int:
+        """Return the number of charged requests that are neither answered nor failed."""
+        with self._database.reading() as connection:
+            return connection.execute(sa.select(sa.func.count()).where(SIZES.c.is_unfinished)).scalar_one()
 
     def probe(self) -> None:
         """Raise `LedgerUnavailableError` if nothing can be charged at present."""

@@ -21,16 +21,21 @@ _LONGEST = 500  # characters of a reason
 _QUOTED = ("08", "25", "28", "3D", "40", "53", "55", "57", "58", "42501", "42P01")
 
 
+def place_of(url: URL) -> str:
+    """Return the place of a database, without its password and the parameters of the URL."""
+    if url.get_backend_name() == "sqlite":
+        return f"SQLite at {url.database}"
+    host = f"{url.host or 'a local socket'}:{url.port or 5432}"
+    return f"PostgreSQL at {host}, database {url.database}, role {url.username}"
+
+
 def reason_of(error: BaseException, url: URL) -> str:
     """Return the place and the reason of a database's error, without passwords, parameters of the URL or values."""
-    if url.get_backend_name() == "sqlite":
-        return f"SQLite at {url.database}: {_text(error)}"
-    place = f"PostgreSQL at {url.host or 'a local socket'}:{url.port or 5432}, database {url.database}"
     secrets = [url.password, os.environ.get("PGPASSWORD"), *map(_quoted, url.query.values())]
     text = _text(error)
     for secret in filter(None, secrets):
         text = text.replace(secret, "…")
-    return f"{place}, role {url.username}: {text}"
+    return f"{place_of(url)}: {text}"
 
 
 def _quoted(value: Any) -> str:
