@@ -99,14 +99,16 @@ def test_without_its_head_only_an_empty_ledger_is_new(kept):
 @pytest.mark.claim(
     "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
 )
-def test_a_database_replaced_by_an_older_copy_charges_nothing(kept):
+def test_a_database_replaced_by_an_older_copy_charges_nothing(kept, caplog):
     """As an asynchronous replica that takes over."""
     with ledger_at(kept) as ledger:
         ledger.reserve(asked("two"))
         roll_back(kept)
-        for ask in (lambda: ledger.reserve(asked("three")), lambda: ledger.stored("ana", "x")):
-            with pytest.raises(LedgerError, match=LOST):
+        for ask in (lambda: ledger.reserve(asked("three")), lambda: ledger.stored("ana", "x"), ledger.probe):
+            with pytest.raises(LedgerUnavailableError, match="has lost entries, and nothing can be charged") as caught:
                 ask()
+            assert LOST in caught.value.reason
+    assert caplog.text.count(LOST) == 1
 
 
 @pytest.mark.claim(

@@ -1,7 +1,6 @@
 """The operator learns why a ledger cannot be used, once in each outage, without passwords or values."""
 
 import logging
-import shutil
 import sqlite3
 from contextlib import contextmanager
 
@@ -13,7 +12,7 @@ from hedgerow.errors import LedgerUnavailableError
 from hedgerow.service.ledger import outages
 from hedgerow.service.ledger.outages import Condition, reason_of
 from tests.service.databases import head_of, ledger_at
-from tests.service.ledger.asking import asked, declare
+from tests.service.ledger.asking import declare
 
 POSTGRESQL = sa.make_url("postgresql+psycopg://hedgerow:SECRET@db.example:5433/ledger?sslmode=verify-full&options=-cx")
 
@@ -99,24 +98,6 @@ def test_a_check_records_nothing_and_notices_a_head_that_cannot_be_written(ledge
         head.write_bytes(text)
         ledger.probe()
     assert str(head) in caplog.text
-
-
-def test_a_ledger_that_is_rolled_back_while_it_is_open_takes_no_charge(tmp_path, caplog):
-    url, kept = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "kept"
-    with ledger_at(url) as ledger:
-        declare(ledger)
-        ledger.log.database.backup(kept)
-        ledger.reserve(asked("one"))
-        ledger._database.engine.dispose()
-        for name in ("ledger.db-wal", "ledger.db-shm"):
-            (tmp_path / name).unlink(missing_ok=True)
-        shutil.copy(kept, tmp_path / "ledger.db")
-        for change in (lambda: ledger.reserve(asked("two")), ledger.probe):
-            with pytest.raises(LedgerUnavailableError, match="has lost entries") as caught:
-                change()
-            assert "start once with --accept-rollback" in caught.value.reason
-        assert ledger.account("wards").spent == 0
-    assert caplog.text.count("start once with --accept-rollback") == 1
 
 
 @pytest.mark.parametrize(
