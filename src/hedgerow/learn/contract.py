@@ -477,7 +477,7 @@ class PrivateEstimator(TallyEstimator):
             warn(f"{caveat.sentence} {self._advice(model)}", errors.UselessModelWarning)
 
     def _advice(self, model: Model) -> str:
-        """Return what helps if the model is no better than a constant."""
+        """Return advice on a model that is no better than a constant."""
         if model.schema.target.as_number is not None or model.costs is not None:
             return "See `hedgerow.plan`."
         if model.has_points:

@@ -93,8 +93,8 @@ def of_class_totals(outcomes: Sequence[Any], base: Integers, bins: Sequence[Inte
 def of_points_of_a_number(parts: Sequence[AttributePoints]) -> Iterator[Caveat]:
     """Yield a caveat if the variance of the points is at most twice the variance of their noise.
 
-    Points without signal have the variance of their noise. The mean squared error of a prediction is then that of the
-    mean plus this variance, so it is lower than the error of the mean only above twice the variance of the noise.
+    The squared error of a prediction exceeds the error of the true effects by the variance of the noise, and the noise
+    adds as much to the variance of the points. Above twice this variance, the prediction is better than the mean.
     """
     spread = noise = 0.0
     for part in parts:
