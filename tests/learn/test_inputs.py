@@ -21,6 +21,7 @@ def test_labels_are_one_column_as_long_as_the_table():
     for y, message in (
         (np.zeros((3, 1)), "got 2 dimensions"),
         (7, "got 0 dimensions"),
+        (None, "got None; fit requires y to be passed"),
         ([0, 1], "same number of labels as X has rows"),
         ([0, 1, 0, 1], "same number of labels"),
     ):

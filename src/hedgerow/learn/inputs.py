@@ -125,6 +125,8 @@ def check_kept(specification: Any, schema: Schema) -> None:
 def check_labels(table: Table, labels: Labels, label: Target | None) -> None:
     """Check the shape, length and type of the labels. No label is read."""
     y: Any = labels.data
+    if y is None:
+        raise ArgumentError("y must be a column of labels, got None; fit requires y to be passed.")
     shape = guarded(
         lambda: tuple(getattr(y, "shape", (len(y),) if hasattr(y, "__len__") else ())), lambda: _no_column(y)
     )
