@@ -37,7 +37,7 @@ import hedgerow as hr
 from hedgerow.learn.search.space import Space
 
 SUPPORT = 0.001
-DEEP, LONGEST_DEEP = 4, 60  # from this depth on, seconds of a peer
+DEEP, LONGEST_DEEP = 4, 120  # from this depth on, seconds of a peer
 COLUMNS = ["what", "solver", "version", "limit", "runs", "seconds", "MB", "errors", "share", "bound"]
 COLUMNS += ["claims optimality", "reason"]
 NUMBERS = ["age", "education-num", "capital-gain", "capital-loss", "hours-per-week"]
