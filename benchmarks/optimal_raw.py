@@ -12,9 +12,8 @@ licketysplit pydl8.5`).
 
 ConTree and LicketySPLIT have no minimum size of leaves, so they are left out of the problems with one. LicketySPLIT
 proves nothing. DL8.5 runs without its shortcuts if leaves must hold more than one row, because
-[it then returns worse trees](optimal.py). The limit of a fit is in seconds by the clock, and the machine had other
-work, so that a minute by the clock was 10 to 20 seconds of the processor. A fit that reaches its limit returns its best
-tree; hedgerow also returns a lower bound on the errors of all trees.
+[it then returns worse trees](optimal.py). A fit that reaches its limit returns its best tree; hedgerow also returns a
+lower bound on the errors of all trees.
 
 {raw_behind}
 
