@@ -311,7 +311,7 @@ def test_an_unreachable_service_is_reported(monkeypatch):
 
 def test_without_its_extra_the_client_says_what_to_install(monkeypatch):
     monkeypatch.setattr("hedgerow.client.http.find_spec", lambda _: None)
-    with pytest.raises(MissingPackageError, match=r"hedgerow\[client\]"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[client\]'"):
         Connection("https://example.org", "hr_x", 1)
 
 

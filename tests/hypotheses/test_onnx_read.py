@@ -191,5 +191,5 @@ def test_what_is_read_knows_no_column_of_the_table():
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[service\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[service\]'"):
         read_onnx("")

@@ -174,5 +174,5 @@ def test_a_graph_of_other_operators_than_scikit_learn_needs_is_not_sent():
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[client\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[client\]'"):
         hypothesis_data(ridge().fit(X, Y), inputs(X)[0], (0, 1))

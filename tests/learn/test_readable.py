@@ -90,7 +90,7 @@ def test_nothing_is_read_before_a_fit(name):
 def test_without_matplotlib_a_plot_names_the_package(monkeypatch):
     clf = clone(LEAVES["greedy list"]).fit(ROWS, ROWS["risk"])
     monkeypatch.setattr("hedgerow.models.plot.find_spec", lambda _: None)
-    with pytest.raises(MissingPackageError, match=r"hedgerow\[plots\]"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[plots\]'"):
         clf.plot()
 
 

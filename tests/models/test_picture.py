@@ -70,5 +70,5 @@ def test_a_plot_that_is_refused_leaves_no_figure(monkeypatch) -> None:
         svg_of(refused, "x")
     assert plt.get_fignums() == before
     monkeypatch.setattr("hedgerow.models.plot.find_spec", lambda _: None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[plots\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[plots\]'"):
         svg_of(TWO.plot, "x")

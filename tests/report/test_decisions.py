@@ -138,4 +138,7 @@ def test_the_catalogue_is_complete():
     forest = RandomForestClassifier(2).fit([[0], [1]], [0, 1])
     known = set[str]().union(*(Subject(model).tags for model in (a_tree(), without_privacy(), overfitted()[0], forest)))
     attacks = {"attached", *(f"{kind}-attack" for kind in get_args(AttackKind))}
-    assert applies - known <= {"points", "number", "unit", "second-unit", "schema"} | attacks
+    assert applies - known <= {
+        *("points", "number", "unit", "second-unit", "schema", "bins", "undeclared-columns"),
+        *attacks,
+    }

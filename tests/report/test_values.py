@@ -130,7 +130,7 @@ def test_a_column_of_text_is_a_name_or_the_listing_of_the_model():
         for column in table["columns"]
         if column["type"] == "text"
     }
-    names = {"group", "leaf", "predicts", "attribute", "domain", "attack", "method", "learner"}
+    names = {"group", "leaf", "predicts", "attribute", "domain", "attack", "method", "learner", "bin"}
     assert {column for _, column in texts if not column.startswith("column_")} <= names
     assert {section for section, column in texts if column.startswith("column_")} == {"model"}
 

@@ -186,7 +186,7 @@ def test_a_workbook_has_no_encoding_and_no_decimal_mark(tmp_path):
 def test_without_openpyxl_the_extra_is_named(tmp_path, monkeypatch):
     path = saved(tmp_path / "t.xlsx", ["a"])
     monkeypatch.setattr(spreadsheets, "find_spec", lambda _: None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[excel\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[excel\]'"):
         columns_of(path)
 
 

@@ -183,5 +183,5 @@ def test_options_of_text_are_refused(spss):
 def test_the_error_for_a_missing_package_names_the_extra(spss, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     monkeypatch.setattr("hedgerow.tables.statistical_files.find_spec", lambda _: None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'hedgerow\[statfiles\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install '\.\[statfiles\]'"):
         read_table(spss)
