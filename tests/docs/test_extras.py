@@ -79,7 +79,7 @@ def test_a_model_is_learned_read_measured_and_deployed_without_them(place):
     ]
     ended = run(commands(lines), place)
     assert ended.returncode == 0, ended.stderr
-    assert "hedgerow[plots]" in (place / "model.html").read_text()
+    assert ".[plots]" in (place / "model.html").read_text()
 
 
 def test_the_readme_runs_without_them(tmp_path):
