@@ -69,6 +69,13 @@ def test_each_reason_is_logged_once_in_an_outage_and_its_end_once(caplog):
     ]
 
 
+def test_an_outage_with_many_reasons_logs_and_keeps_the_first(caplog):
+    condition = Condition()
+    for number in range(1_000):
+        condition.failed(f"connection {number} was lost")
+    assert len(caplog.records) == len(condition._reasons) == outages._MOST_REASONS
+
+
 def test_a_failed_charge_counts_for_a_while_although_a_check_succeeds(monkeypatch):
     condition = Condition()
     with fails(condition, "full"), pytest.raises(LedgerUnavailableError) as caught, condition.checking():

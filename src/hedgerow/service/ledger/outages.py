@@ -65,9 +65,10 @@ class Condition:
     def failed(self, reason: str) -> None:
         """Log a reason, once in an outage."""
         with self._lock:
-            is_known = reason in self._reasons or len(self._reasons) >= _MOST_REASONS
-            self._reasons[reason] = None
-        if not is_known:
+            is_new = reason not in self._reasons and len(self._reasons) < _MOST_REASONS
+            if is_new:
+                self._reasons[reason] = None
+        if is_new:
             _LOG.error("the ledger cannot be used: %s", reason)
 
     @contextmanager
