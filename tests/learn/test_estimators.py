@@ -391,7 +391,7 @@ def test_bad_parameters_are_refused_in_words_before_any_row_is_counted(name, par
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (None, "y must be a single column"),
+        (None, "y must be a column of labels, got None"),
         (np.zeros((400, 2)), "y must be a single column"),
         ([0, 1], "same number of labels"),
     ],

@@ -56,7 +56,9 @@ def check(learn, rows, row, source, epsilon=1):
     for table, neighbour in ((item, other), (other, item)):
         recorder = Recorder(source)
         result = learn(table, recorder)
-        assert sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0)) == epsilon
+        spent = sum((mechanism.epsilon for mechanism, _, _ in recorder.trace), Fraction(0))
+        is_scorecard = getattr(recorder.trace[-1][0], "handicap", None) is not None  # it was kept: no leaf is counted
+        assert epsilon * Fraction(9, 10) <= spent <= epsilon if is_scorecard else spent == epsilon
         replayer = Replayer(recorder.trace)
         assert released(learn(neighbour, replayer)) == released(result), "the neighbouring table changed the model"
         replayer.finish(epsilon)
