@@ -16,6 +16,7 @@ from hedgerow.report.checks import STATUSES
 from hedgerow.report.exports import acro_results, registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
 from tests.cli.table import a_scorecard, a_tree
+from tests.report import test_declared_values as wages
 
 FIT = (*WITHOUT_COUNTS, "--release-counts", "--budget", "budget.json")
 
@@ -83,7 +84,9 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     train, held_out = ((rows.drop(columns="ill"), rows["ill"]) for rows in (data, test))
     form = Form.load(fitted / "form.yaml")
     report = Report.of(hr.load_model("model.json"), form=form, train=train, test=held_out, on=date.today())
-    assert err.splitlines()[2:] == [report.public.verdict]  # the sheet that decides
+    verdict, pointer = err.splitlines()[2:]
+    assert verdict == report.public.verdict  # the sheet that decides
+    assert "board's sheet" in pointer
     assert board["checks"] == [check.to_dict() for check in report.board.checks]
     assert [table["title"] for table in board["sections"][4]["tables"]] == [
         "By sex (training rows)",
@@ -96,6 +99,19 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
     assert same[0] == 2
     assert "among the training rows" in same[2]
     assert "By age (held-out rows)" in (fitted / "by.PRIVATE.json").read_text("utf-8")
+
+
+def test_printed_lines_on_a_model_with_a_guarantee_do_not_depend_on_rows(folder, run):
+    wages.a_tree(wages.CARD).save("wages.json")
+    X, y = wages.ROWS
+    printed = []
+    for place, wage in enumerate((X["wage"], X["wage"].clip(600, 20_000))):  # the bounds are extremes of the first only
+        pd.DataFrame({"wage": wage, "left": y}).to_csv("rows.csv", index=False)
+        code, out, err = run("report", "wages.json", "--data", "rows.csv", "-o", "wages.html", *["--force"][:place])
+        board = next(folder.glob("wages.PRIVATE.html")).read_text("utf-8")
+        assert ("the smallest and the largest given value" in board) is (place == 0)
+        printed.append((code, out, err))
+    assert printed[0] == printed[1]
 
 
 def test_candidates_are_compared_on_one_page(fitted, run):

@@ -244,7 +244,11 @@ def report(
     for path, content in contents:
         write_file(path, content)
     if output is not None and not check:
-        say(document.summary, err=True)
+        say(document.deciding.verdict, err=True)
+        if (
+            document.board is not None and document.deciding is document.public
+        ):  # whatever the rows are: it can be logged
+            say("The board's sheet compares the model with the rows; read it, too.", err=True)
     if as_json:
         say(document.to_json(), newline=False)
     if check:

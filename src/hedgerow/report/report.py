@@ -78,13 +78,6 @@ class Sheets:
         """The sheet by which to decide: the public sheet for models with a guarantee, else the board's sheet."""
         return self.public if self.public.decides or self.board is None else self.board
 
-    @property
-    def summary(self) -> str:
-        """The verdict of the sheet that decides, after the contradictions between it and the rows. **Private**."""
-        is_public = self.deciding is self.public
-        doubts = self.board.contradictions if self.board is not None and is_public else ()
-        return " ".join((*doubts, self.deciding.verdict))
-
     def sheet(self, *, private: bool = False) -> Sheet:
         """Return the public sheet, or the board's sheet if `private` is True; ValueError if the report has none."""
         check_flag("private", private)
