@@ -280,11 +280,11 @@ class LedgerUnavailableError(HedgerowError, RuntimeError):
         The reason for the operator, with the place of the database. It must not be sent to analysts.
     """
 
+    charged: bool | None = None  # None if it is unknown whether the question was charged
+
     def __init__(self, message: str, reason: str = "") -> None:
         self.reason = reason or message
         super().__init__(message)
-
-    charged: bool | None = None  # None if it is unknown whether the question was charged
 
 
 class RequestConflictError(HedgerowError, ValueError):

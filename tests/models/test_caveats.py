@@ -309,8 +309,8 @@ def test_a_split_that_predicts_worse_than_the_mean_is_of_no_use():
 
 def test_the_text_names_the_weights_of_errors_and_missing_counts():
     weighted = replace(tree_of(Leaf(label="no"), Leaf(label="yes")), costs=((0.0, 1.0), (10.0, 0.0)))
-    assert "(weights of errors in the fit, by class: no 1, yes 10)" in str(weighted)
-    assert "weights of errors in the fit, by class: no 1, yes 10" in weighted.to_html()
+    assert "(weights of errors in the fit, by class: no: 1, yes: 10)" in str(weighted)
+    assert "weights of errors in the fit, by class: no: 1, yes: 10" in weighted.to_html()
     assert "no counts or class shares were released; release_counts=True" in str(weighted)
     counted = replace(tree_of(Leaf((50, 9), "yes"), Leaf((70, 1))), costs=((0.0, 1.0), (10.0, 0.5)))
     assert "costs that differ between errors" in str(counted)

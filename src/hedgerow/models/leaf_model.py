@@ -202,7 +202,7 @@ class LeafModel(Model):
             remarks = [_("the fit minimised costs that differ between errors; the file has the costs")]
         else:
             pairs = zip(self.schema.classes, weights, strict=True)
-            named = [f"{shown_text(value)} {number(f'{weight:g}')}" for value, weight in pairs][:_MOST_WEIGHTS]
+            named = [f"{shown_text(value)}: {number(f'{weight:g}')}" for value, weight in pairs][:_MOST_WEIGHTS]
             more = "" if len(weights) <= _MOST_WEIGHTS else ", …"
             remarks = [_("weights of errors in the fit, by class: {weights}", weights=", ".join(named) + more)]
         if not self.leaf_release.has_rows:
