@@ -16,7 +16,7 @@ from hedgerow.report.checks import STATUSES
 from hedgerow.report.exports import acro_results, registry_yaml
 from tests.cli.table import FIT as WITHOUT_COUNTS
 from tests.cli.table import a_scorecard, a_tree
-from tests.report import test_declared_values as wages
+from tests.report.subjects import CARD, WAGE_ROWS, wage_tree
 
 FIT = (*WITHOUT_COUNTS, "--release-counts", "--budget", "budget.json")
 
@@ -102,8 +102,8 @@ def test_rows_go_to_a_sheet_of_their_own(fitted, run):
 
 
 def test_printed_lines_on_a_model_with_a_guarantee_do_not_depend_on_rows(folder, run):
-    wages.a_tree(wages.CARD).save("wages.json")
-    X, y = wages.ROWS
+    wage_tree(CARD).save("wages.json")
+    X, y = WAGE_ROWS
     printed = []
     for place, wage in enumerate((X["wage"], X["wage"].clip(600, 20_000))):  # the bounds are extremes of the first only
         pd.DataFrame({"wage": wage, "left": y}).to_csv("rows.csv", index=False)

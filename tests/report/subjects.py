@@ -66,3 +66,16 @@ def overfitted() -> tuple[DecisionTreeClassifier, Schema]:
     values = np.repeat(np.arange(86), np.where(np.arange(86) < 31, 1, 3)).reshape(-1, 1)
     schema = Schema({"code": Integer(0, 999, cuts=())}, Label("y", (0, 1)))
     return DecisionTreeClassifier(random_state=0).fit(values, values[:, 0] % 2), schema
+
+
+# A table whose bounds and deciles were declared from its rows, as `wage_tree` does by default.
+WAGES = np.append(np.random.default_rng(0).lognormal(7.7, 0.4, 999).astype(int) + 401, 31847)
+LOWEST_WAGE = int(WAGES.min())
+DECILES = tuple(int(sorted(WAGES)[100 * i]) for i in range(1, 10))
+WAGE_ROWS = pd.DataFrame({"wage": WAGES}), pd.Series(np.where(WAGES > 3000, "yes", "no"), name="left")
+
+
+def wage_tree(card: PrivacyCard, low: int = LOWEST_WAGE, high: int = 31847, cuts: tuple[int, ...] = DECILES) -> Tree:
+    """Return a tree on the wage, with one split at the last of the cut points."""
+    schema = Schema({"wage": Integer(low, high, cuts=cuts)}, Label("left", ("no", "yes")))
+    return Tree(schema, Split(Literal("wage", ">", (cuts[-1],)), Leaf((30, 70)), Leaf((600, 300))), card)
