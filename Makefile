@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java, the tests of Spark and of PMML evaluators are skipped, so these are not downloaded.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers catalogues notebooks paper proofs docs dist container verify bench study clean
+.PHONY: help demo test quick test-reports test-service test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers catalogues notebooks paper proofs docs dist container verify bench study clean
 
 help:  ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 18
 
 demo: $(VENV)/.installed  ## fit a private rule list on the breast cancer data and print it with its card
 	$(BIN)/python examples/quickstart.py
@@ -26,7 +26,13 @@ COMMON := -m "not slow and not statistics and not postgres and not spark and not
 USUAL := -n auto --dist loadgroup $(COMMON)
 BY_FILE := -n auto --dist loadfile $(COMMON)
 test: $(TESTED)  ## run the tests, except suites with their own target
-	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=tests/,adversarial docs engines)
+	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=tests/,adversarial audit client docs engines report service)
+
+test-reports: $(TESTED)  ## run the tests of audits and reports
+	$(BIN)/python -m pytest $(BY_FILE) tests/audit tests/report
+
+test-service: $(TESTED)  ## run the tests of the service and its client
+	$(BIN)/python -m pytest $(BY_FILE) tests/client tests/service
 
 test-engines: $(TESTED)  ## run the tests of engines, on DuckDB and on files of all types
 	$(BIN)/python -m pytest $(BY_FILE) tests/engines
