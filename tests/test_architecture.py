@@ -227,7 +227,7 @@ RENDERED = {"words", "purpose", "no_guarantee_reason", "guarantee", "headline", 
 DISPLAY = {
     *(f"hedgerow.privacy.{name}" for name in ("account", "card", "charge", "unit", "wording")),
     *(f"hedgerow.models.{name}" for name in ("extra_contents", "leaf_model", "model", "model_card", "scorecard")),
-    *(f"hedgerow.report.{name}" for name in ("card_checks", "exports", "promises", "report", "statement")),
+    *(f"hedgerow.report.{name}" for name in ("card_checks", "evaluated", "exports", "promises", "report", "statement")),
     *("hedgerow.evaluation.evaluation", "hedgerow.learn.blocks", "hedgerow.service.ledger.entry"),
     *("hedgerow.service.pages.views", "hedgerow.service.receipts"),
 }

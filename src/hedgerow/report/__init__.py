@@ -2,13 +2,14 @@
 
 from hedgerow.report.appetite import Appetite, ThresholdDifference, appetite_template
 from hedgerow.report.checks import CATALOGUE, Check, Status
+from hedgerow.report.comparison import Comparison
 from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine
 from hedgerow.report.exports import acro_results, crate_zip, registry_yaml
 from hedgerow.report.files import FileDigest, file_digests
 from hedgerow.report.form import Form, empty_form
 from hedgerow.report.record import airlock_record, airlock_schema, record_json
 from hedgerow.report.releases import PastRelease, Releases
-from hedgerow.report.report import Comparison, Report
+from hedgerow.report.report import Report
 from hedgerow.report.sacro import sacro_target
 from hedgerow.report.statement import Statement
 from hedgerow.report.subject import Subject

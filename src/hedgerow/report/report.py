@@ -3,7 +3,7 @@
 import csv
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from io import StringIO
@@ -15,8 +15,8 @@ import hedgerow.report.accuracy as accuracy
 import hedgerow.report.bins as bins
 import hedgerow.report.card_checks as card_checks
 import hedgerow.report.disclosure as disclosure
-import hedgerow.report.editions as editions
 import hedgerow.report.ensembles as ensembles
+import hedgerow.report.evaluated as evaluated
 import hedgerow.report.leaves as leaves
 import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
@@ -29,26 +29,22 @@ from hedgerow.boundary.arguments import check_choice, check_flag
 from hedgerow.boundary.durable import reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.evaluation.evaluation import Evaluation
-from hedgerow.evaluation.intervals import Interval
-from hedgerow.evaluation.measures import Estimate
 from hedgerow.models.decisions import ClassWeight, Costs
-from hedgerow.privacy.amounts import amount_text
 from hedgerow.privacy.card import SOFTWARE
 from hedgerow.report.appetite import DEFAULT, Appetite
 from hedgerow.report.attack_binding import Attached, attached, check_held_out
 from hedgerow.report.attacks import attack_checks, attack_section, attack_tags, exposure
 from hedgerow.report.checks import BOARD_ONLY, MEMBERSHIP_CHECKS, Check, completed
 from hedgerow.report.comparisons import Pair
-from hedgerow.report.contents import Cell, Column, Grid, Section, Sheet, SheetLine, json_text, page, section, text_of
+from hedgerow.report.contents import Grid, Section, Sheet, json_text, page, section, text_of
 from hedgerow.report.files import FileDigest
 from hedgerow.report.form import Form
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, check_optional
 from hedgerow.schema.schema import Schema
-from hedgerow.schema.targets import Label
-from hedgerow.text.language import LANGUAGES, N_, Language, _, decimal, in_language, number, percent
+from hedgerow.text.language import LANGUAGES, Language, in_language
 from hedgerow.text.messages import describe_argument
-from hedgerow.text.values import escape_formula, shown_text
+from hedgerow.text.values import escape_formula
 
 _ENDINGS = (".html", ".json")
 
@@ -285,7 +281,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
         promises.earlier(subject, releases),
         *((promises.noise(subject),) if subject.card.charges else ()),
         *about_model,
-        *_evaluated(evaluation),
+        *evaluated.evaluated(evaluation),
         disclosure.membership(subject),
         *((promises.decision("public"),) if subject.is_private else ()),
     )
@@ -441,239 +437,3 @@ def _check_evaluation(given: Evaluation | None, subject: Subject) -> Evaluation 
         headline = given.privacy.headline
         raise ArgumentError(f"The public sheet needs an evaluation with a guarantee; this one has: {headline}.")
     return given
-
-
-def _evaluated(evaluation: Evaluation | None) -> tuple[Section, ...]:
-    if evaluation is None:
-        return ()
-    rows, (low, high) = evaluation.rows()
-    text = _("about {rows} ({low} to {high})", rows=rows, low=low, high=high)
-    facts = [SheetLine("rows", _("rows"), text, rows, (low, high))]
-    facts += [_measure_line(evaluation, estimate) for estimate in evaluation.estimates]
-    scale = number(amount_text(evaluation.scale))
-    facts += [
-        SheetLine("guarantee", _("guarantee"), evaluation.privacy.headline),
-        SheetLine("scale", _("scale of the noise on each count, in rows"), scale, float(evaluation.scale)),
-    ]
-    grids = []
-    if evaluation.by is not None:
-        measures = (Column(own.key, _estimate_name(evaluation, own)) for own in evaluation.estimates)
-        columns = (Column("group", evaluation.by, is_text=True), Column("rows", _("rows")), *measures)
-        lines = [
-            (name, evaluation.rows(name)[0], *map(_measure_cell, estimates))
-            for name, estimates in evaluation.by_group.items()
-        ]
-        grids = [Grid("by_group", _("By {column}", column=evaluation.by), columns, tuple(lines))]
-    return (section("evaluation", facts, grids, sentences=" ".join(_evaluation_sentences(evaluation))),)
-
-
-def _evaluation_sentences(evaluation: Evaluation) -> Iterator[str]:
-    first = _estimate_text(evaluation.estimates[0])
-    if not isinstance(evaluation.target, Label):
-        yield _("The mean absolute error is {error}.", error=first)
-        return
-    yield _("The accuracy is {accuracy}.", accuracy=first)
-    has_costs = evaluation.costs is not None
-    if evaluation.verdict == "too noisy to say":
-        unclear = _(
-            "The noise is too large to determine whether the model has fewer errors than a constant prediction."
-        )
-        if has_costs:
-            unclear = _("The noise is too large to determine whether the model costs less than a constant prediction.")
-        yield unclear
-    elif evaluation.verdict == "better":
-        fewer = _("The model has fewer errors than always predicting one class.")
-        yield _("The model costs less than always predicting one class.") if has_costs else fewer
-    else:
-        more = _("The model has more errors than always predicting one class.")
-        yield _("The model costs more than always predicting one class.") if has_costs else more
-
-
-_ESTIMATES = {
-    "accuracy": N_("accuracy"),
-    "mean_cost": N_("mean cost"),
-    "mean_distance": N_("mean distance in classes"),
-    "log_loss": N_("log-loss"),
-    "mae": N_("mean absolute error"),
-    "rmse": N_("root mean squared error"),
-    "true_less_predicted": N_("true minus predicted value"),
-    "clipped_errors": N_("share of errors that may be clipped"),
-}
-"""The names of measures of an evaluation that do not name a class."""
-
-
-def _estimate_name(evaluation: Evaluation, estimate: Estimate) -> str:
-    labels = evaluation.target.values
-    if estimate.key.startswith("errors_class_"):
-        label = labels[int(estimate.key.rpartition("_")[2]) - 1]
-        return _("errors among rows of class {label}", label=shown_text(label))
-    if estimate.key == "observed_less_predicted":
-        return _("observed minus predicted share of {label}", label=shown_text(labels[1]))
-    return _(_ESTIMATES[estimate.key]) if estimate.key in _ESTIMATES else estimate.name
-
-
-def _estimate_text(estimate: Estimate) -> str:
-    """Return the text of an estimate with its intervals."""
-    text = _value_text(estimate)
-    if not estimate.is_informative:
-        return text
-    rows = _span_text(estimate, estimate.on_rows)
-    if estimate.of_others is None:
-        return _("{value} (noise only: {rows})", value=text, rows=rows)
-    both = _span_text(estimate, estimate.of_others)
-    return _("{value} (noise only: {rows}; noise and sampling: {both})", value=text, rows=rows, both=both)
-
-
-def _value_text(estimate: Estimate) -> str:
-    if estimate.value is None or not estimate.is_informative:
-        return _("not known: the noise is too large")
-    return percent(estimate.value, 1) if estimate.is_share else number(f"{estimate.value:.4g}")
-
-
-def _span_text(estimate: Estimate, ends: Interval) -> str:
-    low, high = (number(f"{end:.4g}") for end in ends)
-    if estimate.is_share:
-        low, high = decimal(100 * ends[0], 1), percent(ends[1], 1)
-    return _("{low} to {high}", low=low, high=high)
-
-
-def _measure_line(evaluation: Evaluation, estimate: Estimate) -> SheetLine:
-    """Return the line of a measure: its intervals, and the same measure for the best constant prediction."""
-    text = _estimate_text(estimate)
-    if estimate.constant is not None:
-        text = _("{measure}; best constant {constant}", measure=text, constant=_value_text(estimate.constant))
-    return SheetLine(estimate.key, _estimate_name(evaluation, estimate), text, *_measured(estimate))
-
-
-def _measure_cell(estimate: Estimate) -> Cell:
-    return Cell(_estimate_text(estimate), *_measured(estimate))
-
-
-def _measured(estimate: Estimate) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the value of an estimate with its interval for the rows that were counted; None if it is too noisy."""
-    return (estimate.value, estimate.on_rows) if estimate.is_informative else (None, None)
-
-
-_COMPARED = ("guarantee", "length", "accuracy", "evaluation", "leaves", "membership", "attacks", "reconstruction")
-"""The keys of the sections that are compared; only comparisons have the length."""
-_MOST, _LONGEST_NAME = 6, 40  # the maximum number of models on a page, and of characters in a model's name
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Comparison(Sheets):
-    """The reports on several candidates side by side: a public sheet, and a board's sheet, which is **private**.
-
-    The public sheet is made only from the public sheets of the reports, and the board's sheet only from their board's
-    sheets. The board's sheet exists if all reports have a board's sheet. Each column is a model, and each line is a
-    fact. A cell is blank if the report on the model does not state the fact.
-
-    Examples
-    --------
-    >>> import hedgerow as hr
-    >>> from hedgerow.report import Comparison
-    >>> data = hr.datasets.load("breast_cancer")
-    >>> tree = hr.PrivateTreeClassifier(epsilon=1, max_depth=2, schema=data.schema).fit(data.frame, data.labels)
-    >>> card = hr.PrivateScorecardClassifier(epsilon=1, schema=data.schema).fit(data.frame, data.labels)
-    >>> comparison = Comparison.of({"tree": hr.Report.of(tree), "scorecard": hr.Report.of(card)})
-    >>> [column.name for column in comparison.public.section("guarantee").grids[0].columns]
-    ['', 'tree', 'scorecard']
-    """
-
-    @classmethod
-    def of(cls, reports: Mapping[str, Report]) -> "Comparison":
-        """Compare the reports on two to six models that predict the same column; the keys name the models.
-
-        Raises
-        ------
-        TypeError
-            If `reports` is not a mapping of names to reports.
-        ValueError
-            If there are fewer than two or more than six models, a name is empty or longer than 40 characters, the
-            models predict different columns, or the reports are in different languages.
-        """
-        if not isinstance(reports, Mapping) or not all(isinstance(report, Report) for report in reports.values()):
-            raise ArgumentTypeError(f"reports must map names to reports, got {type(reports).__name__}.")
-        if not 2 <= len(reports) <= _MOST:
-            raise ArgumentError(f"A comparison has 2 to {_MOST} models, got {len(reports)}.")
-        if not all(isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME for name in reports):
-            raise ArgumentError(f"The name of each model must have 1 to {_LONGEST_NAME} characters.")
-        schemas = (report.subject.schema for report in reports.values())
-        if len({None if schema is None else schema.label for schema in schemas}) > 1:
-            raise ArgumentError("The models must predict the same column with the same classes.")
-        languages: set[Language] = {report.public.language for report in reports.values()}
-        if len(languages) > 1:
-            raise ArgumentError(f"The reports must be in one language, got {', '.join(sorted(languages))}.")
-        with in_language(languages.pop()):
-            return cls._of(reports)
-
-    @classmethod
-    def _of(cls, reports: Mapping[str, Report]) -> "Comparison":
-        boards = {name: report.board for name, report in reports.items() if report.board is not None}
-        lengths = {name: _length(report.subject) for name, report in reports.items()}
-        public = {name: lines if reports[name].subject.is_private else () for name, lines in lengths.items()}
-        board = None
-        if len(boards) == len(reports):
-            pairs = editions.pairs_of({name: report.subject for name, report in reports.items()})
-            board = editions.with_editions(_sheet(editions.of_editions(boards, pairs), lengths), pairs)
-        return cls(_sheet({name: report.public for name, report in reports.items()}, public), board)
-
-    def __repr__(self) -> str:
-        return f"<Comparison of {self.public.title}; {'public sheet only' if self.board is None else 'two sheets'}>"
-
-
-def _compared(names: Iterable[str]) -> tuple[Column, ...]:
-    """Return the columns of a comparison: the names of facts, and each model."""
-    return (Column("line", ""), *(Column(f"model_{i}", name) for i, name in enumerate(names, 1)))
-
-
-def _length(subject: Subject) -> tuple[SheetLine, ...]:
-    sizes: dict[tuple[str, str], int | None] = {}
-    if subject.released is not None:
-        sizes["attributes", _("attributes that the model uses")] = len(subject.released.used_attributes)
-    if subject.paths is not None:
-        sizes["leaves", _("leaves")] = len(subject.paths)
-        sizes["longest_path", _("conditions of the longest path")] = max(len(path) for path in subject.paths.paths)
-    elif subject.released is not None:
-        sizes["largest_points", _("largest number of points")] = subject.released.sizes.get("points")
-    lines = (SheetLine(*names, "" if size is None else number(size), size) for names, size in sizes.items())
-    return (SheetLine("kind", _("kind of model"), subject.kind), *lines)
-
-
-def _sheet(sheets: Mapping[str, Sheet], lengths: Mapping[str, tuple[SheetLine, ...]]) -> Sheet:
-    names, first = tuple(sheets), next(iter(sheets.values()))
-    every = [_length_section(lengths) if key == "length" else _side_by_side(key, sheets) for key in _COMPARED]
-    sections = tuple(section for section in every if section is not None)
-    models = dict[Check, str]()  # the models of each check, including checks of the record and the form
-    for check, name in ((check, name) for name, sheet in sheets.items() for check in sheet.checks):
-        models[check] = f"{models[check]}, {name}" if check in models else name
-    checks = tuple(replace(check, model=name, sentence=f"{name}: {check.sentence}") for check, name in models.items())
-    of_all = all if first.kind == "public" else any  # the board's sheet decides as soon as one model has no guarantee
-    decides = of_all(sheet.decides for sheet in sheets.values())
-    title = _("{models} compared", models=", ".join(names))
-    return replace(first, title=title, checks=checks, sections=sections, decides=decides)
-
-
-def _side_by_side(key: str, sheets: Mapping[str, Sheet]) -> Section | None:
-    sections = {name: section for name, sheet in sheets.items() for section in sheet.sections if section.key == key}
-    if not sections:
-        return None
-    answers = (Cell(sections[name].answer if name in sections else "") for name in sheets)
-    facts = {name: sections[name].facts if name in sections else () for name in sheets}
-    rows = ((Cell(_("in short"), "answer"), *answers), *_lines(facts))
-    grid = Grid("side_by_side", _("Side by side"), _compared(sheets), rows, shown=len(rows))
-    return section(key, (), (grid,), template="compared", asked=next(iter(sections.values())).question)
-
-
-def _lines(facts: Mapping[str, Sequence[SheetLine]]) -> Iterator[tuple[Cell, ...]]:
-    """Yield a line of a comparison for each fact: its name, and its text for each model."""
-    by_key = [{fact.key: fact for fact in of_model} for of_model in facts.values()]
-    for key, name in {fact.key: fact.name for of_model in facts.values() for fact in of_model}.items():
-        same = [of_model.get(key) for of_model in by_key]
-        cells = (Cell("") if fact is None else Cell(fact.text, fact.value, fact.interval) for fact in same)
-        yield (Cell(name, key), *cells)
-
-
-def _length_section(lengths: Mapping[str, tuple[SheetLine, ...]]) -> Section:
-    rows = tuple(_lines(lengths))
-    grids = (Grid("side_by_side", _("Side by side"), _compared(lengths), rows),) if rows else ()
-    return section("length", (), grids, template="compared", asked=_("How large is each model?"))
