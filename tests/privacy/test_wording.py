@@ -16,7 +16,7 @@ from hedgerow.models.count_noise import CountNoise
 from hedgerow.privacy import wording
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
-from hedgerow.privacy.facts import FORMS, LONGEST_TEXT, Fact, Field
+from hedgerow.privacy.facts import FORMS, LONGEST_TEXT, Fact, Field, forms_of
 from hedgerow.report import Report
 from hedgerow.report.subject import Subject
 from hedgerow.schema.schema import FROM_ROWS
@@ -55,6 +55,12 @@ def facts(draw, code):
 
 def test_every_code_has_words_and_no_others_have() -> None:
     assert set(wording.WORDS) == set(FORMS)
+
+
+@pytest.mark.parametrize("code", ["median", "text"])
+def test_a_code_of_two_kinds_is_refused(code) -> None:
+    with pytest.raises(ValueError, match=f"the code '{code}' of a mechanism is already in use"):
+        forms_of({"query": {"median": {}}, "mechanism": {code: {}}})
 
 
 @pytest.mark.parametrize("code", FORMS)

@@ -427,17 +427,19 @@ _FIELDS: dict[Kind, dict[str, dict[str, Field]]] = {
 }  # fmt: skip
 
 
-def _forms() -> dict[str, Form]:
-    """Return the forms by code.
+def forms_of(fields_by_kind: Mapping[Kind, Mapping[str, Mapping[str, Field]]]) -> dict[str, Form]:
+    """Return the forms by code; raise ArgumentError for a code of two kinds.
 
     Every mechanism may run on disjoint rows, noise may have a single source, and every kind except a loss may be text.
     """
-    forms_by_code = {"text": Form(frozenset({*_FIELDS} - {"loss"}), {"text": TEXT})}
-    for kind, forms in _FIELDS.items():
+    forms_by_code = {"text": Form(frozenset({*fields_by_kind} - {"loss"}), {"text": TEXT})}
+    for kind, forms in fields_by_kind.items():
+        if used := forms_by_code.keys() & forms:
+            raise ArgumentError(f"the code {min(used)!r} of a {kind} is already in use; each code has a single kind.")
         more = {"disjoint": FLAG.optional} if kind == "mechanism" else {}
         kinds = frozenset({"source", "noise"} if kind == "source" else {kind})
-        forms_by_code |= {code: Form(kinds, fields | more) for code, fields in forms.items()}
+        forms_by_code |= {code: Form(kinds, {**fields, **more}) for code, fields in forms.items()}
     return forms_by_code
 
 
-FORMS: Mapping[str, Form] = _forms()
+FORMS: Mapping[str, Form] = forms_of(_FIELDS)
