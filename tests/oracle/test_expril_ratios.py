@@ -8,6 +8,8 @@ import pytest
 from scipy.stats import laplace
 
 from hedgerow.oracle.release_forms import PublishedRatios
+from hedgerow.privacy.noise import SecureNoise, SeededNoise
+from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
 
 
 def ratio_density(c, wrong, rows, scale):
@@ -62,6 +64,20 @@ def test_theorem_a_bin_of_one_row_loses_seventeen_times_its_claim():
     loss = log(ratio_density(0.5, 1, 2, 25.0) / ratio_density(0.5, 1, 1, 25.0))
     assert loss == pytest.approx(log(2) + 0.02)
     assert loss / (1 / 25) > 17
+
+
+@pytest.mark.statistics
+@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(7))], ids=IDS)
+def test_ratios_are_drawn_with_their_exact_probabilities(source):
+    mechanism, draws, ends = PublishedRatios(Fraction(1), 25), 5_000, np.linspace(0.3, 0.7, 9)
+    ratios = source.prepare(mechanism)((np.full(draws, 100), np.full(draws, 200)))
+    counts = np.bincount(np.digitize(ratios, ends), minlength=10)
+
+    def chances(factor):
+        return np.diff(laplace.cdf([-inf, *(200 * ends), inf], loc=100, scale=25 * float(factor)))
+
+    assert p_value(counts, chances(1)) > ALARM
+    assert all(p_value(counts, chances(factor)) < ALARM for factor in FACTORS)
 
 
 @pytest.mark.statistics

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise
-from tests.privacy.chances import ALARM, p_value
+from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
 
 EPSILONS = st.fractions(Fraction(1, 1000), 20)
 DELTAS = st.sampled_from([Fraction(1, 10), Fraction(1e-3), Fraction(1, 10**6), Fraction(1, 10**12)])
@@ -224,7 +224,7 @@ def rounded_gaussian(sigma, grid):
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [20_000, pytest.param(400_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [0.8, 4, 20])
-@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=["secure", "seeded"])
+@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=IDS)
 def test_noise_on_a_finer_grid_has_exact_probabilities_of_rounded_steps(source, epsilon, draws):
     (mechanism,) = gaussian(epsilon, 1e-6, 1, adds_up_rho=False)
     (sigma, grid), run = mechanism._noise, source.prepare(mechanism)
@@ -232,8 +232,8 @@ def test_noise_on_a_finer_grid_has_exact_probabilities_of_rounded_steps(source, 
     noise = np.array([run(np.full(50, 100)) for _ in range(draws // 50)]).ravel() - 100
     counts, chances = np.bincount(np.clip(noise, -80, 80) + 80, minlength=161), rounded_gaussian(sigma, grid)
     assert p_value(counts, chances) > ALARM
-    for factor in (0.7, 1.3):
-        assert p_value(counts, rounded_gaussian(sigma * factor, grid)) < ALARM
+    for factor in FACTORS:
+        assert p_value(counts, rounded_gaussian(sigma * float(factor), grid)) < ALARM
     deviation = sqrt(((np.arange(161) - 80) ** 2 * chances).sum())
     assert mechanism.scale == pytest.approx(deviation, rel=0.01)
 
@@ -241,13 +241,13 @@ def test_noise_on_a_finer_grid_has_exact_probabilities_of_rounded_steps(source, 
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [20_000, pytest.param(400_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epsilon", [0.8, 4, 20])
-@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=["secure", "seeded"])
+@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=IDS)
 def test_noise_has_the_exact_probabilities_of_the_discrete_gaussian(source, epsilon, draws):
     scale = gaussian(epsilon, 1e-6, 1)[0].scale
     counts = gaussian_noise(source, epsilon, draws)
     assert p_value(counts, exact_gaussian(scale)) > ALARM
-    for factor in (0.7, 1.3):
-        assert p_value(counts, exact_gaussian(scale * factor)) < ALARM
+    for factor in FACTORS:
+        assert p_value(counts, exact_gaussian(scale * float(factor))) < ALARM
 
 
 def test_a_large_scale_is_simulated_as_well_as_it_needs_to_be():

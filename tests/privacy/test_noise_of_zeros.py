@@ -7,7 +7,7 @@ each comparison.
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ from hedgerow.privacy.noise import (
     TwoSidedGumbelChoice,
     TwoSidedPermuteAndFlip,
 )
+from hedgerow.privacy.peeling import GumbelPeeling
 from hedgerow.privacy.shared_histograms import SharedHistograms
 from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
 from tests.privacy.lattice import gauge_chances, gauges
@@ -198,6 +199,14 @@ def test_published_mechanisms_choose_evenly_among_zero_and_equal_scores(source, 
         for value in set(scores):
             equal = counts[np.array(scores) == value]
             assert p_value(equal, [1 / len(equal)] * len(equal)) > ALARM, scores
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=IDS)
+@pytest.mark.parametrize("score", [0, 7])
+def test_sets_of_candidates_with_zero_or_equal_scores_are_as_likely(source, score):
+    run = source.prepare(GumbelPeeling(Fraction(1), DELTA, 1, 1, 1, draws=2))
+    result = Counter(tuple(sorted(run(np.full(4, score)))) for _ in range(600))
+    assert p_value([result[pair] for pair in combinations(range(4), 2)], [1 / 6] * 6) > ALARM
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=IDS)

@@ -14,7 +14,7 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.noise import GaussianCounts, SecureNoise, SeededNoise
 from hedgerow.privacy.peeling import GumbelPeeling
 from hedgerow.privacy.unit import Unit, loss_of
-from tests.privacy.chances import ALARM, p_value
+from tests.privacy.chances import ALARM, FACTORS, IDS, p_value
 
 EPSILONS = st.fractions(Fraction(1, 1000), 20)
 DELTAS = st.sampled_from([Fraction(1, 10), Fraction(1e-3), Fraction(1, 10**6), Fraction(1, 10**12)])
@@ -81,15 +81,15 @@ def test_no_two_answers_of_a_range_are_distinguished_better_than_at_its_mu(top, 
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [8_000, pytest.param(200_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("chosen", [1, 2, 3])
-@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=["secure", "seeded"])
+@pytest.mark.parametrize("source", [SecureNoise(), SeededNoise(np.random.default_rng(3))], ids=IDS)
 def test_sets_have_the_probabilities_of_consecutive_exponential_mechanisms(source, chosen, draws):
     mechanism = peeling(chosen, epsilon=4)
     run, exact = source.prepare(mechanism), drawn_in_turn(SCORES, mechanism.scale, chosen)
     places = {item: place for place, item in enumerate(sorted(exact))}
     counts = np.bincount([places[tuple(sorted(run(SCORES)))] for _ in range(draws)], minlength=len(places))
     assert p_value(counts, np.array([exact[item] for item in sorted(exact)])) > ALARM
-    for factor in (0.7, 1.3):
-        other = drawn_in_turn(SCORES, mechanism.scale * factor, chosen)
+    for factor in FACTORS:
+        other = drawn_in_turn(SCORES, mechanism.scale * float(factor), chosen)
         assert p_value(counts, np.array([other[item] for item in sorted(exact)])) < ALARM
 
 
