@@ -213,6 +213,20 @@ def test_whether_a_question_was_charged_is_a_truth_value_or_unknown(monkeypatch,
     assert "Nothing was charged" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("about:blank", "evaluation-failed", "urn:other:problem:evaluation-failed", None),
+        *("urn:hedgerow:problem:a:evaluation-failed", "urn:hedgerow:problem:evaluation-failed\n"),
+    ],
+)
+def test_a_problem_of_another_type_does_not_settle_a_question(monkeypatch, kind):
+    problem = {"type": kind, "title": "a", "detail": "b", "charged": False}
+    with pytest.raises(ServiceError, match="status 424 without a problem description") as raised:
+        rows(connected(monkeypatch, problem, 424))
+    assert (raised.value.kind, raised.value.charged) == (None, None)
+
+
 BUDGET = {
     "accounting": "basic",
     "epsilon": {"cap": "2", "spent": "1/3", "left": "5/3"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -27,6 +28,7 @@ _TRIES = 6
 _FIRST_PAUSE = 0.25  # seconds, then twice as long each time
 _LARGEST = 2**26  # bytes of an answer
 _LONGEST = 400  # characters of each part of a problem
+_PROBLEM = re.compile(r"urn:hedgerow:problem:([a-z-]{1,100})")  # the type of problems, as in service/problems.py
 _HERE = ("127.0.0.1", "localhost", "::1")
 _AGAIN = ("still-running", "busy")  # problems that a repetition may solve
 _OUTAGES = ("unavailable", "ledger-unavailable")  # outages, after which the question is sent again
@@ -151,7 +153,7 @@ class Connection(ProcessBound):
     def _problem(self, response: httpx2.Response) -> ServiceError:
         try:
             data = self.json(response)
-            kind, charged = str(data["type"])[:_LONGEST].rpartition(":")[2], data["charged"]
+            kind, charged = _problem_kind(data), data["charged"]
             charged = charged if isinstance(charged, bool) else None
             text = f"{str(data['title'])[:_LONGEST]}: {str(data['detail'])[:_LONGEST]}{_amounts(data)}"
             pause = _pause(response.headers["Retry-After"])
@@ -170,6 +172,14 @@ def _is_certificate_refused(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+def _problem_kind(problem: dict[str, Any]) -> str:
+    """Return the kind in the type of a problem, ``urn:hedgerow:problem:KIND``; raise `ServiceError` for other types."""
+    known = _PROBLEM.fullmatch(str(problem["type"]))
+    if known is None:
+        raise ServiceError("the service sent a problem of another type.")
+    return known[1]
 
 
 def _pause(given: str) -> int | None:
