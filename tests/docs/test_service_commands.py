@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ def test_the_three_commands_of_the_readme(tmp_path):
     (commands,) = re.findall(r"```sh\n(hedgerow serve --demo.*?)```", readme, re.DOTALL)
     commands = commands.replace("--port 8765", "--port 0").replace("examples/", f"{ROOT}/examples/")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    shell = subprocess.Popen(
+    assert shutil.which("hedgerow", path=path), "The command hedgerow is not installed: run `pip install -e .` first."
+    with subprocess.Popen(
         ["bash", "-ec", f"{commands}\nkill -TERM %1; wait %1"],
         cwd=tmp_path,
         env=os.environ | {"PATH": path},
@@ -23,12 +25,12 @@ def test_the_three_commands_of_the_readme(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
-    try:
-        out, err = shell.communicate(timeout=120)
-    finally:
-        if shell.poll() is None:
-            os.killpg(shell.pid, signal.SIGKILL)
+    ) as shell:
+        try:
+            out, err = shell.communicate(timeout=120)
+        finally:
+            if shell.poll() is None:
+                os.killpg(shell.pid, signal.SIGKILL)
     assert (shell.returncode, err) == (0, "")
     assert "spent: epsilon 3 of 10" in out
     assert "     7  " in out
