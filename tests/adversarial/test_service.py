@@ -15,14 +15,14 @@ import pytest
 
 from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows
-from tests.service.wards import ANA, BINS, MARGINALS, SCHEMA, Exact, WatchedRows, curator_of, question, table
+from tests.service.wards import ANA, BINS, MARGINALS, SCHEMA, Exact, WatchedRows, curator_of, example, question, table
 from tests.service.web import JSON, web
 
 WARDS = "/v1/datasets/wards"
-ERRORS = question(epsilon="1/4", bins=BINS, hypothesis={"always": "yes"})
+ERRORS = example("error-marginals")
 CLASSES = question(epsilon="1/4", bins=BINS, by="classes")
 COUNTED = ("rows", "wrong", "right")
-TREE = question(epsilon="1/4", model="tree", parameters={"max_depth": 1})
+TREE = example("fits")
 
 
 def key(name):

@@ -41,19 +41,20 @@ from tests.service.wards import (
     AUDITOR,
     BINS,
     BOB,
+    EXAMPLES,
     MARGINALS,
     SCHEMA,
     SHARES,
     Exact,
     WatchedRows,
     curator_of,
+    example,
     question,
     table,
 )
 
-ERRORS = question(epsilon="1/4", bins=BINS, hypothesis={"always": "yes"})
-TREE = question(epsilon="1/2", model="tree", parameters={"max_depth": 2})
-QUESTIONS = {"marginals": MARGINALS, "error-marginals": ERRORS, "fits": TREE}
+QUESTIONS = {kind: example(kind) for kind in EXAMPLES}
+TREE = QUESTIONS["fits"]
 ONE = Request(ANA, "wards", "marginals", "one", MARGINALS)
 
 
@@ -136,7 +137,7 @@ def test_an_analyst_pays_to_learn_that_there_are_too_many_rows_for_a_fit(url, mo
         with pytest.raises(RequestFailedError) as raised:
             curator.ask(Request(ANA, "wards", "fits", "one", TREE))
         assert "rows" not in str(raised.value)
-        assert curator.ledger.account("wards").spent == Fraction(1, 2)
+        assert curator.ledger.account("wards").spent == Fraction(1, 4)
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)
@@ -362,7 +363,7 @@ def test_a_receipt_ties_answer_and_charge_to_the_ledger(url):
         assert (said["entry"], said["request"]) == (entry.hash, entry.data["request"])
         assert said["question"] == entry.data["body"]
         assert said["model"] == json.loads(answer.body)["model"]["digest"]
-        assert (said["epsilon"], said["analyst"], said["dataset"], said["epoch"]) == ("1/2", "ana", "wards", 1)
+        assert (said["epsilon"], said["analyst"], said["dataset"], said["epoch"]) == ("1/4", "ana", "wards", 1)
 
 
 def test_a_description_is_public_and_its_schema_is_read_back(url):

@@ -1,32 +1,29 @@
 """Forms take what they say and refuse all else, naming the entry and quoting no more than the question itself."""
 
-import json
-
 import pytest
 
 from hedgerow.errors import UnreadableError
 from hedgerow.service.forms import FORMS, LARGEST_QUESTION, read_form
-from tests.service.wards import BINS
-
-GOOD = {
-    "marginals": {"epsilon": "1/4", "bins": BINS},
-    "error-marginals": {"epsilon": "0.25", "bins": BINS, "hypothesis": {"always": "yes"}},
-    "fits": {"epsilon": "1e-2", "model": "tree", "parameters": {"max_depth": 2}},
-}
+from tests.service.wards import EXAMPLES, example
 
 
-@pytest.mark.parametrize("kind", FORMS)
-def test_a_good_question_is_read(kind):
-    assert read_form(kind, json.dumps(GOOD[kind]).encode()).epsilon == GOOD[kind]["epsilon"]
+def test_every_kind_of_question_has_an_example():
+    assert set(EXAMPLES) == set(FORMS), "Add a question of every kind to EXAMPLES in tests/service/wards.py."
+
+
+@pytest.mark.parametrize("amount", ["1/4", "0.25", "1e-2"])
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_a_good_question_is_read(kind, amount):
+    assert read_form(kind, example(kind, epsilon=amount)).epsilon == amount
 
 
 @pytest.mark.parametrize(
     "amount", [0.25, 1, "-1", "1e400", "nan", "inf", "1/-4", " 1", "1\n", "٣", "0x1", "1e-400", ""]
 )
-@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize("kind", EXAMPLES)
 def test_an_amount_is_text_of_a_few_digits(kind, amount):
     with pytest.raises(UnreadableError, match="'epsilon': expected an amount"):
-        read_form(kind, json.dumps(GOOD[kind] | {"epsilon": amount}).encode())
+        read_form(kind, example(kind, epsilon=amount))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +43,7 @@ def test_an_amount_is_text_of_a_few_digits(kind, amount):
 )
 def test_invalid_fields_of_a_form_are_refused_by_name(kind, change, named):
     with pytest.raises(UnreadableError, match=named):
-        read_form(kind, json.dumps(GOOD[kind] | change).encode())
+        read_form(kind, example(kind, **change))
 
 
 @pytest.mark.parametrize(

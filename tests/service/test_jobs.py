@@ -15,9 +15,9 @@ from hedgerow.service.ledger.ledger import ChargeRequest
 from hedgerow.service.problems import problem_of
 from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows
-from tests.service.wards import ANA, BOB, MARGINALS, SCHEMA, WatchedRows, curator_of, question, table
+from tests.service.wards import ANA, BOB, MARGINALS, SCHEMA, WatchedRows, curator_of, example, question, table
 
-TREE = question(epsilon="1/4", model="tree", parameters={"max_depth": 1})
+TREE = example("fits")
 
 
 @pytest.fixture

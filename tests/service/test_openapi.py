@@ -7,6 +7,7 @@ import sys
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from hedgerow.service.forms import FORMS
 from tests.peers import peer
 from tests.service.wards import MARGINALS
 from tests.service.web import running, web
@@ -17,9 +18,9 @@ def test_operations_and_schemas_have_names_and_references_lead_somewhere(tmp_pat
         result = service.client("").get("/openapi.json").json()
     operations = [operation for path in result["paths"].values() for operation in path.values()]
     names = {operation["operationId"] for operation in operations}
-    assert {"marginals", "error_marginals", "fits", "cost", "budget"} < names
+    assert {*(kind.replace("-", "_") for kind in FORMS), "cost", "budget"} < names
     assert len(names) == len(operations)
-    for path in ("marginals", "error-marginals", "fits"):
+    for path in FORMS:
         (key,) = [
             operation
             for operation in result["paths"][f"/v1/datasets/{{dataset}}/{path}"]["post"]["parameters"]

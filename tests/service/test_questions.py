@@ -16,7 +16,7 @@ from hedgerow.errors import BudgetExceededError, QuestionError, UselessModelWarn
 from hedgerow.models.decisions import cost_matrix
 from hedgerow.privacy.account import Account
 from hedgerow.schema import Label
-from hedgerow.service.forms import read_form
+from hedgerow.service.forms import FORMS, read_form
 from hedgerow.service.questions import read_question
 from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows
@@ -74,7 +74,7 @@ def fits(draw):
     parameters = {name: draw(st.one_of(SCALARS, DIRECTIONS)) for name in names}
     if draw(st.booleans()):
         parameters = parameters | {draw(st.sampled_from(["costs", "class_weight"])): draw(PRICES)}
-    return "fits", {"model": model, "epsilon": draw(EPSILONS), "delta": draw(DELTAS), "parameters": parameters}
+    return {"model": model, "epsilon": draw(EPSILONS), "delta": draw(DELTAS), "parameters": parameters}
 
 
 @st.composite
@@ -92,15 +92,23 @@ def bins(draw):
     return result
 
 
-@st.composite
-def marginals(draw):
-    """Return a question for counts by any bins."""
-    asked = draw(st.dictionaries(st.sampled_from(["age", "smoker", "ward"]), bins(), min_size=1))
-    question = {"epsilon": draw(EPSILONS), "delta": draw(DELTAS), "bins": asked}
-    if draw(st.booleans()):
-        return "marginals", question | {"by": draw(st.sampled_from(["rows", "classes", "levels"]))}
-    always = draw(st.sampled_from(["yes", "no", "True", "False", True, 1]))
-    return "error-marginals", question | {"hypothesis": {"always": always}}
+def counts(**entries):
+    """Return questions for counts by any bins, with further entries."""
+    binned = st.dictionaries(st.sampled_from(["age", "smoker", "ward"]), bins(), min_size=1)
+    return st.fixed_dictionaries({"epsilon": EPSILONS, "delta": DELTAS, "bins": binned, **entries})
+
+
+HYPOTHESES = st.fixed_dictionaries({"always": st.sampled_from(["yes", "no", "True", "False", True, 1])})
+QUESTIONS = {
+    "marginals": counts(by=st.sampled_from(["rows", "classes", "levels"])),
+    "error-marginals": counts(hypothesis=HYPOTHESES),
+    "fits": fits(),
+}
+"""Questions of each kind, valid and not."""
+
+
+def test_every_kind_of_question_is_generated():
+    assert set(QUESTIONS) == set(FORMS), "Add a strategy of every kind to QUESTIONS in this file."
 
 
 @pytest.fixture(scope="module", params=[SCHEMA, STAYS], ids=["classes", "number"])
@@ -117,10 +125,10 @@ KEYS = iter(range(10**9))
 
 
 @settings(max_examples=3 * settings.default.max_examples)
-@given(st.one_of(fits(), marginals()))
-def test_what_passes_its_checks_is_answered(curator, asked):
-    kind, question = asked
-    body = json.dumps(question).encode()
+@given(st.data())
+def test_what_passes_its_checks_is_answered(curator, data):
+    kind = data.draw(st.sampled_from([*QUESTIONS, "fits"]))  # fits have the most parameters
+    body = json.dumps(data.draw(QUESTIONS[kind])).encode()
     try:
         cost = curator.cost(ANA, "wards", kind, body)
         before = curator.ledger.account("wards").spent

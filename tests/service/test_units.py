@@ -16,16 +16,11 @@ from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Receipt, Signer
 from hedgerow.service.requests import Request
 from hedgerow.service.rows import FrameRows, open_rows
-from tests.service.wards import ANA, BINS, SCHEMA, SHARES, Exact, question, table
+from tests.service.wards import ANA, BINS, EXAMPLES, MARGINALS, SCHEMA, SHARES, Exact, example, table
 from tests.service.web import running
 
 UNIT = hr.Unit("name", 2)
 OF_PERSONS = replace(SCHEMA, unit=UNIT)
-QUESTIONS = {
-    "marginals": {"bins": BINS},
-    "error-marginals": {"bins": BINS, "hypothesis": {"always": "yes"}},
-    "fits": {"model": "tree", "parameters": {"max_depth": 2}},
-}
 
 
 @pytest.fixture
@@ -46,14 +41,14 @@ def curator_of(ledger, rows, **more):
 
 
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
-@pytest.mark.parametrize("kind", QUESTIONS)
+@pytest.mark.parametrize("kind", EXAMPLES)
 def test_answers_are_charged_for_persons(ledger, visits, kind, delta):
     cap = Account(Fraction(3), Fraction(1, 10**5))
     ledger.declare("wards", cap, {"ana": cap}, reason="rows of 2026", unit=UNIT)
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
     assert curator.describe(ANA, "wards")["unit"] == UNIT.to_dict() == {"column": "name", "max_rows": 2}
-    model = {"model": "scorecard", "parameters": {}} if kind == "fits" and delta != "0" else QUESTIONS[kind]
-    body = question(epsilon="1/2", delta=delta, **model)
+    scorecard = {"model": "scorecard", "parameters": {}} if kind == "fits" and delta != "0" else {}
+    body = example(kind, epsilon="1/2", delta=delta, **scorecard)
     cost = curator.cost(ANA, "wards", kind, body)
     answer = json.loads(curator.ask(Request(ANA, "wards", kind, "one", body)).body)
     card = PrivacyCard.from_dict(answer["model"]["privacy"] if kind == "fits" else answer["card"])
@@ -78,9 +73,7 @@ def test_two_rows_of_each_person_are_counted(ledger, visits, tmp_path):
         ]
     ):
         curator = curator_of(ledger, rows, noise=Exact())
-        answer = json.loads(
-            curator.ask(Request(ANA, "wards", "marginals", f"{key}", question(epsilon="1/4", bins=BINS))).body
-        )
+        answer = json.loads(curator.ask(Request(ANA, "wards", "marginals", f"{key}", MARGINALS)).body)
         assert np.sum(answer["rows"]["age"]) == 200
         assert rows.target.columns == ("age", "smoker", "ward")
 
@@ -89,7 +82,7 @@ def test_a_receipt_states_the_unit_of_privacy(ledger, visits):
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026", unit=UNIT)
     signer = Signer.new()
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS), signer=signer)
-    answer = curator.ask(Request(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS)))
+    answer = curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
     receipt = Receipt.verify(answer.receipt, signer.public)
     assert receipt.statement["unit"] == UNIT.to_dict()
     assert f"for {UNIT.neighbours}\n" in str(receipt)
@@ -101,7 +94,7 @@ def test_an_epoch_has_a_single_unit_of_privacy(ledger, visits):
     ledger.declare("wards", Account(Fraction(3)), SHARES, reason="rows of 2026")
     curator = curator_of(ledger, FrameRows.of(*visits, OF_PERSONS))
     with pytest.raises(LedgerError, match=r"'wards' .*unit"):
-        curator.ask(Request(ANA, "wards", "marginals", "one", question(epsilon="1/4", bins=BINS)))
+        curator.ask(Request(ANA, "wards", "marginals", "one", MARGINALS))
     assert ledger.account("wards").spent == 0
 
 

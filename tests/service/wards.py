@@ -55,7 +55,20 @@ def question(**entries):
     return json.dumps(entries).encode()
 
 
-MARGINALS = question(epsilon="1/4", bins=BINS)
+EXAMPLES = {
+    "marginals": {"bins": BINS},
+    "error-marginals": {"bins": BINS, "hypothesis": {"always": "yes"}},
+    "fits": {"model": "tree", "parameters": {"max_depth": 1}},
+}
+"""A question of each kind, without its cost; the tests of all kinds ask these."""
+
+
+def example(kind, **entries):
+    """Return the body of the example of a kind of question, which costs 1/4."""
+    return question(**{"epsilon": "1/4", **EXAMPLES[kind], **entries})
+
+
+MARGINALS = example("marginals")
 
 
 @contextmanager
