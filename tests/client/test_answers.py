@@ -8,6 +8,7 @@ import base64
 import math
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.client.answers import UNSIGNED
+from hedgerow.client.answers import KINDS, UNSIGNED
 from hedgerow.errors import ArgumentError, OracleExhaustedError, ReceiptError, ServiceError
 from hedgerow.oracle.answer_noise import AnswerNoise
 from hedgerow.oracle.answers import RowCounts
@@ -25,14 +26,19 @@ from hedgerow.privacy.account import Account
 from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.noise import DiscreteLaplace
 from hedgerow.schema import Schema
+from hedgerow.service.forms import FORMS
 from hedgerow.service.receipts import Signer
 from tests.client.between import SIGNER, Between, connected
 from tests.privacy.scrambling import scrambled
-from tests.service.wards import ANA, BINS, SCHEMA, curator_of
+from tests.service.wards import ANA, BINS, EXAMPLES, SCHEMA, curator_of
 
 BY = Schema.from_dict({"attributes": BINS})
 OTHER = Signer.new()
 TREE = {"max_depth": 1}
+
+
+def test_the_client_reads_the_answers_to_every_kind_of_question():
+    assert set(KINDS) == set(FORMS), "Add every kind to KINDS in src/hedgerow/client/answers.py."
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +124,44 @@ LIES = {
     "a lesser charge": cheaper,
     "nothing": lambda _: [],
 }
+
+
+def places(answer, *path):
+    """Yield the paths of all entries of an answer, except those inside cards, charges and models."""
+    entries = answer.items() if isinstance(answer, dict) else enumerate(answer) if isinstance(answer, list) else ()
+    for key, value in entries:
+        yield (*path, key)
+        if key not in ("card", "charge", "model"):
+            yield from places(value, *path, key)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+def test_no_entry_of_an_answer_is_believed_in_another_type(between, kind):
+    dataset, bodies = connected(None), []
+    between.body = lambda body: bodies.append(body) or body
+    dataset.answer(kind, {"epsilon": "1/4", **EXAMPLES[kind]})
+    believed = []
+    for *path, last in places(bodies[0]):
+        for value in (True, None, "1", [], {}):
+
+            def with_other_type(body, path=path, last=last, value=value):
+                part = body
+                for key in path:
+                    part = part[key]
+                part[last] = value
+                return body
+
+            between.body = with_other_type
+            with suppress(ServiceError):
+                dataset.answer(kind, {"epsilon": "1/4", **EXAMPLES[kind]})
+                believed.append((*path, last, value))
+    assert believed == []
+
+
+def test_a_question_of_an_unknown_kind_is_not_sent(between):
+    with pytest.raises(ArgumentError, match="the kind of a question must be marginals or error-marginals or fits"):
+        connected().answer("medians", {"epsilon": "1/4", "bins": BINS})
+    assert between.keys == []
 
 
 @pytest.mark.parametrize("key", [SIGNER.public, None], ids=["key", "no key"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import signature
@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.boundary.arrays import Integers
 from hedgerow.boundary.canonical import digest, question_digest
 from hedgerow.boundary.signatures import read_signed
-from hedgerow.errors import ReceiptError, ServiceError
+from hedgerow.errors import ArgumentError, ReceiptError, ServiceError
 from hedgerow.learn.learners import learners_of
 from hedgerow.models.files import model_from_dict
 from hedgerow.models.model import Model
@@ -28,6 +28,7 @@ from hedgerow.privacy.charge import Charge
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.unit import loss_of, rows_of
 from hedgerow.schema.schema import Schema
+from hedgerow.text.messages import shown
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -66,6 +67,15 @@ class Received:
     result: Counts | Model
 
 
+@dataclass(frozen=True)
+class Checked:
+    """Result of an answer that was checked, and the entries of its receipt that depend on the result."""
+
+    result: Counts | Model
+    delta: Fraction  # the charged δ
+    digest: str | None = None  # of a model
+
+
 @dataclass(frozen=True, eq=False)
 class SentQuestion:
     """Question that was sent, against which answers are checked."""
@@ -73,39 +83,49 @@ class SentQuestion:
     dataset: str
     epoch: int
     schema: Schema  # public schema of the dataset
-    kind: str  # ``marginals``, ``error-marginals`` or ``fits``
+    kind: str  # a key of `KINDS`
     question: Mapping[str, Any]
     body: bytes  # the question as sent
     keys: tuple[Ed25519PublicKey, ...] = ()  # public keys of the curator
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ArgumentError(f"the kind of a question must be {' or '.join(KINDS)}, got {shown(self.kind)}.")
 
     def read(self, data: Any, content: bytes, receipt: str) -> Received:
         try:
             head = data["format"], data["version"], data["dataset"], data["epoch"]
             expected = f"an answer about epoch {self.epoch} of {self.dataset!r}"
             _require(head == ("hedgerow/answer", 2, self.dataset, self.epoch), expected)
-            _require(isinstance(data["request"], str), expected)
-            answer = self._model(data["model"]) if self.kind == "fits" else self._counts(data)
-            self._check_receipt(receipt, content, data, self._charged_delta(answer))
-            return Received(content, receipt, data["request"], answer)
+            _require(isinstance(data["request"], str) and type(data["epoch"]) is int, expected)
+            checked = KINDS[self.kind].read(self, data)
+            self._check_receipt(receipt, content, data["request"], checked)
+            return Received(content, receipt, data["request"], checked.result)
         except ReceiptError as error:
             problem = f"the receipt of the answer is not valid: {str(error).rstrip('.')}{STAYS}"
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
-            expected = "a model with its privacy card" if self.kind == "fits" else "an answer with its privacy card"
-            problem = f"the service did not send {expected}{STAYS}"
+            problem = f"the service did not send {KINDS[self.kind].answer} with its privacy card{STAYS}"
         raise ServiceError(problem)
 
     @property
     def _amounts(self) -> tuple[Fraction, Fraction]:
         return exact(self.question["epsilon"], "epsilon"), exact(self.question.get("delta", 0), "delta")
 
-    def _counts(self, data: Mapping[str, Any]) -> Counts:
+    def counts(self, data: Mapping[str, Any]) -> Checked:
+        """Return checked noisy counts of rows, classes or levels by bin."""
+        return self._counts(data, self.question.get("by", "rows"))
+
+    def error_counts(self, data: Mapping[str, Any]) -> Checked:
+        """Return checked noisy counts of correct and incorrect predictions by bin."""
+        return self._counts(data, "errors")
+
+    def _counts(self, data: Mapping[str, Any], by: str) -> Checked:
         bins = Schema.from_dict({"attributes": self.question["bins"]})
         own, card = Charge.from_dict(data["charge"]), PrivacyCard.from_dict(data["card"])
         # Services of earlier versions answer as if their ledgers added up ρ.
         how, release = own.mechanism, "gaussian" if self._amounts[1] else "counts"
         in_rho = how is None or (how.get("mu") is None if release == "gaussian" else how.code == "discrete_laplace")
         plan = AnswerPlan(release, *self._amounts, 1, self.schema.unit, in_rho)
-        by = "errors" if self.kind == "error-marginals" else self.question.get("by", "rows")
         steps = self.schema.target.steps if by in ("levels", "errors") else 1
         noise = plan.noise(1, bins.sizes, steps)
         _require(_are_close(data["variance"], dict(zip(bins.names, noise.counts, strict=True))), _VARIANCE)
@@ -120,10 +140,11 @@ class SentQuestion:
         deviation = sqrt(max(noise.counts))
         counts = {name: _whole(bins, data[name], classes, deviation, most) for name in PARTS[by]}
         notes = card.notes if self.keys else (*card.notes, UNSIGNED)
-        return Counts(counts, noise, own, replace(card, notes=notes))
+        return Checked(Counts(counts, noise, own, replace(card, notes=notes)), self._amounts[1])
 
-    def _model(self, data: Any) -> Model:
-        model, names = model_from_dict(data), self.question.get("attributes", self.schema.names)
+    def model(self, data: Mapping[str, Any]) -> Checked:
+        """Return a checked model of the requested kind and size."""
+        model, names = model_from_dict(data["model"]), self.question.get("attributes", self.schema.names)
         attributes = tuple((name, kind) for name, kind in self.schema.attributes if name in names)
         defaults = signature(learners_of(self.schema.target)[self.question["model"]]).parameters
         limits = {name: parameter.default for name, parameter in defaults.items()} | self.question.get("parameters", {})
@@ -133,34 +154,47 @@ class SentQuestion:
         _require(replace(self.schema, attributes=attributes) == model.schema, "a model with the requested attributes")
         card, (epsilon, delta) = model.privacy, self._amounts
         epsilon = total([*(charge.epsilon for charge in self.schema.charges), epsilon])
-        is_cost = card.epsilon == epsilon and self._charged_delta(model) in (delta, 0)
+        with_schema, of_schema = (total(charge.delta for charge in of.charges) for of in (card, self.schema))
+        charged = with_schema - of_schema  # 0 for a model that needs no δ
+        is_cost = card.epsilon == epsilon and charged in (delta, 0)
         _require(is_cost and card.unit == self.schema.unit, "a model with its privacy card, at the requested cost")
-        return model
+        return Checked(model, charged, data["model"]["digest"])
 
-    def _charged_delta(self, answer: Counts | Model) -> Fraction:
-        """Return the δ that an answer was charged: the requested δ, or 0 for a model that needs none."""
-        if isinstance(answer, Counts):
-            return self._amounts[1]
-        own, of_schema = (total(charge.delta for charge in of.charges) for of in (answer.privacy, self.schema))
-        return own - of_schema
-
-    def _check_receipt(self, receipt: str, content: bytes, data: Mapping[str, Any], delta: Fraction) -> None:
+    def _check_receipt(self, receipt: str, content: bytes, request: str, checked: Checked) -> None:
         if not (receipt or self.keys):
             return
         statement = read_signed(receipt, self.keys)
         expected = {
             "dataset": self.dataset,
             "epoch": self.epoch,
-            "request": data["request"],
+            "request": request,
             "question": question_digest(self.kind, self.body),
             "answer": digest(content),
-            "model": data["model"]["digest"] if self.kind == "fits" else None,
+            "model": checked.digest,
             "epsilon": str(self._amounts[0]),
-            "delta": str(delta),
+            "delta": str(checked.delta),
             "unit": None if self.schema.unit is None else self.schema.unit.to_dict(),
         }
         different = [name for name, value in expected.items() if statement.get(name) != value]
         _require(not different, f"a receipt of this answer (different: {', '.join(different)})")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of question: the public facts of its cost, and the check of its answer."""
+
+    facts: tuple[str, ...]
+    read: Callable[[SentQuestion, Mapping[str, Any]], Checked]
+    answer: str = "an answer"  # for messages
+    is_job: bool = False  # whether the service answers with a job
+
+
+KINDS = {
+    "marginals": Kind(("bins", "noise_sd"), SentQuestion.counts),
+    "error-marginals": Kind(("bins", "noise_sd"), SentQuestion.error_counts),
+    "fits": Kind(("search",), SentQuestion.model, "a model", is_job=True),
+}
+"""The kinds of questions of a service, by the last part of their path."""
 
 
 def _require(holds: object, expected: str) -> None:
@@ -199,14 +233,12 @@ def read_budget(data: Any) -> dict[str, Any]:
 
 def read_cost(data: Any, kind: str) -> dict[str, Any]:
     """Return a checked cost: exact amounts, whether enough budget is left, and public facts."""
-    if isinstance(data, dict) and set(data) == {*_AMOUNTS, "allowed", *_FACTS[kind]}:
+    facts = KINDS[kind].facts
+    if isinstance(data, dict) and set(data) == {*_AMOUNTS, "allowed", *facts}:
         amounts = all(data[name] is None or _is_amount(data[name]) for name in _AMOUNTS)
-        if amounts and isinstance(data["allowed"], bool) and all(_is_fact(data[name]) for name in _FACTS[kind]):
+        if amounts and isinstance(data["allowed"], bool) and all(_is_fact(data[name]) for name in facts):
             return data
     raise ServiceError("the service sent a response that is not the cost of the question.")
-
-
-_FACTS = {"fits": ("search",), "marginals": ("bins", "noise_sd"), "error-marginals": ("bins", "noise_sd")}
 
 
 def _is_budget(data: Any) -> bool:

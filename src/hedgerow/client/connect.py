@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from hedgerow import learn
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.signatures import public_keys
-from hedgerow.client.answers import STAYS, Counts, Received, SentQuestion, is_public, read_budget, read_cost
+from hedgerow.client.answers import KINDS, STAYS, Counts, Received, SentQuestion, is_public, read_budget, read_cost
 from hedgerow.client.http import RECEIPT, UNREACHABLE, Connection
 from hedgerow.client.question_files import body_of
 from hedgerow.errors import ArgumentError, ArgumentTypeError, OracleExhaustedError, ServiceError
@@ -236,7 +236,8 @@ class RemoteDataset(ProcessBound):
     def answer(self, kind: str, question: dict[str, Any], key: str | None = None) -> bytes:
         """Return the answer to a question as the JSON that the receipt signs; raise the errors of `fit`.
 
-        With an idempotency `key` of your own, another connection can get the same answer.
+        `kind` is the last part of the path of a question, such as ``marginals``. With an idempotency `key` of your own,
+        another connection can get the same answer.
         """
         return self._ask(kind, question, key).content
 
@@ -251,7 +252,7 @@ class RemoteDataset(ProcessBound):
         sent = SentQuestion(self.name, self.epoch, self.schema, kind, question, body, self._keys)
 
         def read(send: Callable[[], httpx2.Response]) -> Received:
-            response = self._awaited(send) if kind == "fits" else send()
+            response = self._awaited(send) if KINDS[kind].is_job else send()
             answer = sent.read(self._connection.json(response), response.content, response.headers.get(RECEIPT, ""))
             if answer.request in self._requests:
                 raise ServiceError("the service sent the answer to an earlier question again" + STAYS)

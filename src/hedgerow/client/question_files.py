@@ -26,7 +26,7 @@ class QuestionFile:
     """Question with its idempotency key."""
 
     dataset: str
-    kind: str  # ``marginals``, ``error-marginals`` or ``fits``
+    kind: str  # the last part of the path of the request, such as ``marginals``
     key: str  # the idempotency key
     question: Mapping[str, Any]  # the body of the request
 

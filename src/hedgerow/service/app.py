@@ -173,8 +173,9 @@ def _endpoint(kind: forms.QuestionKind) -> Any:
     return ask
 
 
-_KINDS: tuple[forms.QuestionKind, ...] = ("marginals", "error-marginals")
-for _kind in _KINDS:
+for _kind in forms.FORMS:
+    if _kind == "fits":  # its answer is a job, see below
+        continue
     _options: Any = {"openapi_extra": forms.described(_kind), "methods": ["POST"], "name": _kind.replace("-", "_")}
     _path, _summary = f"/v1/datasets/{{dataset}}/{_kind}", forms.FORMS[_kind].__doc__
     router.add_api_route(_path, _endpoint(_kind), summary=_summary, **_options)

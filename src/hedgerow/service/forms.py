@@ -118,6 +118,7 @@ class Fit(Priced):
     )
 
 
+# A new kind of question is an entry of these three lines, and a case of `read_question`.
 QuestionForm = Marginals | ErrorMarginals | Fit
 QuestionKind = Literal["marginals", "error-marginals", "fits"]
 FORMS: dict[QuestionKind, type[QuestionForm]] = {"marginals": Marginals, "error-marginals": ErrorMarginals, "fits": Fit}
