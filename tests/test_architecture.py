@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -83,28 +83,44 @@ def misplaced(found: Iterable[Import], keepers: Mapping[str, list[str]]) -> list
     return [str(item) for item, library, place in libraries if place not in keepers.get(library, [place])]
 
 
-def calling(modules: Mapping[str, str], *names: str) -> set[str]:
-    """Return the modules that call a function, class or method of one of these names."""
-    return {
-        name
-        for name, source in modules.items()
-        for node in nodes_of(source)
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None)) in names
-    }
+def calling(modules: Mapping[str, str], *names: str) -> dict[str, list[str]]:
+    """Return the calls of functions, classes or methods of these names by module, each with its line."""
+    return _places(
+        modules,
+        lambda node: isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", None)) in names,
+    )
 
 
-def kind_checks(modules: Mapping[str, str]) -> set[str]:
-    """Return the modules outside models that ask for the kind of a model by `isinstance`."""
-    return {
-        name
-        for name, source in modules.items()
-        if not name.startswith("hedgerow.models")
-        for node in nodes_of(source)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("isinstance", "issubclass")
-        and MODELS & {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
-    }
+def kind_checks(modules: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the calls outside models that ask for the kind of a model by `isinstance`, by module."""
+    others = {name: source for name, source in modules.items() if not name.startswith("hedgerow.models")}
+    return _places(
+        others,
+        lambda node: (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("isinstance", "issubclass")
+            and bool(MODELS & {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)})
+        ),
+    )
+
+
+def _places(modules: Mapping[str, str], is_wanted: Callable[[ast.AST], bool]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for name, source in modules.items():
+        for node in filter(is_wanted, nodes_of(source)):
+            places.setdefault(name, []).append(f"{name}:{node.lineno}: {ast.unparse(node)}")
+    return places
+
+
+def assert_none(wrong: list[str], remedy: str) -> None:
+    assert not wrong, "\n".join([remedy, *wrong])
+
+
+def assert_only(allowed: set[str], places: Mapping[str, list[str]], remedy: str) -> None:
+    """Check that exactly these modules have such places; otherwise, show the places and the remedy."""
+    assert_none([place for name in sorted(places.keys() - allowed) for place in places[name]], remedy)
+    assert places.keys() == allowed, f"Modules that no longer need an exception: {sorted(allowed - places.keys())}"
 
 
 def table(heading: str) -> list[tuple[list[str], list[str]]]:
@@ -141,7 +157,8 @@ def test_the_page_lists_every_room():
 
 
 def test_rooms_import_only_rooms_that_the_page_allows(found):
-    assert forbidden(found, contract()) == []
+    remedy = "Move the code to a room that may import this, or pass it the value; docs/architecture.md lists the rooms."
+    assert_none(forbidden(found, contract()), remedy)
 
 
 def unused(found: Iterable[Import], allowed: Mapping[str, set[str]]) -> list[str]:
@@ -156,7 +173,7 @@ def unused(found: Iterable[Import], allowed: Mapping[str, set[str]]) -> list[str
 
 
 def test_the_page_allows_nothing_that_no_module_needs(found):
-    assert unused(found, contract()) == []
+    assert_none(unused(found, contract()), "Remove these from the table of rooms in docs/architecture.md.")
     assert unused([], {"schema": {"errors", "privacy"}, "privacy": {"errors"}}) == ["schema imports privacy"]
 
 
@@ -202,24 +219,31 @@ def test_libraries_stay_in_their_room(found):
     rows = table("Libraries with restricted imports")
     keepers = {library: rooms for libraries, rooms in rows for library in libraries}
     assert {"ibis", "opendp", "typer"} <= set(keepers)
-    assert misplaced(found, keepers) == []
+    remedy = "Only the rooms that docs/architecture.md lists import this library; call a function of theirs."
+    assert_none(misplaced(found, keepers), remedy)
 
 
 def test_only_the_gate_charges_a_budget(modules):
-    assert calling(modules, "charge", "allocate") == {"hedgerow.privacy.gate"}
+    remedy = (
+        "Only privacy/gate.py charges a budget. Call `Gate.release` in a function that is passed to `spend`, "
+        "and name a method that returns a Charge `planned_charge`."
+    )
+    assert_only({"hedgerow.privacy.gate"}, calling(modules, "charge", "allocate"), remedy)
 
 
 def test_only_the_gate_opens_gates_and_notes_charges_on_errors(modules):
     """Callers pass `spend` or `spend_share` a function that returns the finished result, and place no guard."""
-    assert calling(modules, "Gate") == {"hedgerow.privacy.gate"}
+    remedy = "Pass `spend` or `spend_share` of privacy/gate.py a function of the gate that returns the finished result."
+    assert_only({"hedgerow.privacy.gate"}, calling(modules, "Gate"), remedy)
     own = {"hedgerow.privacy.gate", "hedgerow.privacy.budget"}
     command_line = {"hedgerow.cli.budget"}  # one function hands the release over to its file
-    assert calling(modules, "note_charges") == own | command_line
-    assert calling(modules, "note_answers") == {"hedgerow.marginals.base"}
+    assert_only(own | command_line, calling(modules, "note_charges"), remedy)
+    assert_only({"hedgerow.marginals.base"}, calling(modules, "note_answers"), remedy)
 
 
 def test_other_rooms_ask_a_model_by_its_methods(modules):
-    assert kind_checks(modules) == set()
+    remedy = "Call a method of `Model` (models/model.py) instead of asking for its class; add one if none fits."
+    assert_only(set(), kind_checks(modules), remedy)
 
 
 RENDERED = {"words", "purpose", "no_guarantee_reason", "guarantee", "headline", "neighbours"}
@@ -249,8 +273,9 @@ def rendered(node: ast.AST) -> list[ast.Attribute]:
     return [item for item in result if not re.search("noise|source", ast.unparse(item)) or item.attr == "words"]
 
 
-def reads_sentences(source: str) -> bool:
-    """Return whether a program decides by a rendered sentence: compares, searches, splits, indexes or tests it."""
+def sentences_read(source: str) -> list[int]:
+    """Return the lines that decide by a rendered sentence: that compare, search, split, index or test it."""
+    lines = list[int]()
     has_any = any(f".{name}" in source for name in RENDERED)
     for node in nodes_of(source) if has_any else ():
         parts = list[ast.AST]()
@@ -268,20 +293,24 @@ def reads_sentences(source: str) -> bool:
             of_text = [node.func.value] if isinstance(node.func.value, ast.Attribute) else []
             called = ast.unparse(node.func.value)
             parts = [*of_text, *(node.args if called == "re" or called.isupper() else [])]
-        if any(rendered(part) for part in parts):
-            return True
-    return False
+        lines += [item.lineno for part in parts for item in rendered(part)]
+    return sorted(set(lines))
 
 
 def test_no_program_decides_by_a_sentence_of_a_card(modules):
-    reading = {name for name, source in modules.items() if reads_sentences(source)}
-    assert reading <= OTHER_WORDS | {"hedgerow.privacy.wording"}
+    own = OTHER_WORDS | {"hedgerow.privacy.wording"}
+    wrong = [f"{name}:{line}" for name in modules.keys() - own for line in sentences_read(modules[name])]
+    assert_none(sorted(wrong), "Compare the codes and details of facts, not their sentences.")
 
 
 def test_only_display_code_reads_the_sentences_of_cards(modules):
-    readers = {name for name, source in modules.items() if rendered(nodes_of(source)[0])}
-    assert readers <= DISPLAY | OTHER_WORDS
-    assert readers >= DISPLAY
+    places = {
+        name: [f"{name}:{item.lineno}: {ast.unparse(item)}" for item in rendered(nodes_of(source)[0])]
+        for name, source in modules.items()
+    }
+    others = {name: lines for name, lines in places.items() if lines and name not in OTHER_WORDS}
+    remedy = "Only modules of DISPLAY, in this file, show sentences of facts; others use codes and details of facts."
+    assert_only(DISPLAY, others, remedy)
 
 
 @pytest.mark.parametrize(
@@ -299,8 +328,8 @@ def test_only_display_code_reads_the_sentences_of_cards(modules):
     ],
 )
 def test_a_program_that_decides_by_a_sentence_is_found(line):
-    assert reads_sentences(line)
-    assert not reads_sentences('shown = f"charged for {charge.purpose}: {printable(card.headline)}"')
+    assert sentences_read(line) == [1]
+    assert not sentences_read('shown = f"charged for {charge.purpose}: {printable(card.headline)}"')
 
 
 def test_every_room_has_its_own_tests():
@@ -352,12 +381,14 @@ def test_a_circle_is_found():
 
 def test_a_charge_outside_the_gate_is_found():
     modules = {"hedgerow.learn.base": "def f(budget):\n    budget.charge(1)"}
-    assert calling(modules, "charge") == {"hedgerow.learn.base"}
-    assert calling({"hedgerow.learn.base": "gate = Gate(budget, noise)"}, "Gate") == {"hedgerow.learn.base"}
+    place = "hedgerow.learn.base:2: budget.charge(1)"
+    assert calling(modules, "charge") == {"hedgerow.learn.base": [place]}
+    with pytest.raises(AssertionError, match=r"`planned_charge`\.\n *hedgerow.learn.base:2: budget"):
+        test_only_the_gate_charges_a_budget(modules)
+    assert calling({"hedgerow.learn.base": "gate = Gate(budget, noise)"}, "Gate").keys() == {"hedgerow.learn.base"}
 
 
 def test_a_check_of_a_models_kind_outside_models_is_found():
     source = "def f(model):\n    return isinstance(model, (str, Tree))"
-    assert kind_checks({"hedgerow.report.subject": source, "hedgerow.models.files": source}) == {
-        "hedgerow.report.subject"
-    }
+    checks = kind_checks({"hedgerow.report.subject": source, "hedgerow.models.files": source})
+    assert checks == {"hedgerow.report.subject": ["hedgerow.report.subject:2: isinstance(model, (str, Tree))"]}
