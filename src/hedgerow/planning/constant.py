@@ -81,8 +81,7 @@ def constant_probabilities(
     per_attribute = space.n_options / attributes  # options; an attribute is used at most once on a path
     group = CAPTURED * share / purity
     rarer = {"found": purity, "left": (1 - CAPTURED) * share / (1 - group), "open": share}
-    caught = {"found": group * rows, "left": (1 - group) * rows}
-    sizes = {"open": np.full_like(share, rows), "left": caught["left"], "found": caught["found"]}
+    sizes = {"found": group * rows, "left": (1 - group) * rows, "open": np.full_like(share, rows)}
     ways = [("found", "left"), *([] if is_tree else [("left", "found")])]  # a list has the complement of the test
     losses = np.array(draw.loss.table, dtype=np.float64) / draw.loss.steps
     of_rare, of_common = losses[rare], losses[1 if rare == 0 else 0]
@@ -110,7 +109,7 @@ def constant_probabilities(
             log_stop, log_go = prior.log_stop(draw.depth - depth + level), prior.log_go(draw.depth - depth + level)
             useless, log_each = per_attribute * unused - len(informative), log_go - log(per_attribute * unused)
             weights = [log_stop + leaf(kind, size)]
-            weights += [log_each + split(*way, caught[way[0]] * 0.5**level) for way in informative]
+            weights += [log_each + split(*way, sizes[way[0]] * 0.5**level) for way in informative]
             weights += [log_each + log(useless) + split(kind, kind, 0.5 * size)] if useless > 0 else []
             return np.logaddexp.reduce(weights)
 

@@ -118,62 +118,44 @@ def plan(
     With about 400 rows and epsilon = 1, a tree of depth 2 misclassifies on average at most 11 of 400 rows ...
     """
     table_rows, rows = _checked_rows(schema, rows, units)
-    if runs is not None:
-        check_integer("runs", runs, 1)
-        if public is None:
-            raise ArgumentError("runs requires public, the table to which models are fitted.")
+    units = None if units is None else int(units)
+    _check_runs(runs, has_table=public is not None)
     check_probability("accuracy_loss", accuracy_loss)
-    exact_delta, deviation = exact(delta, "delta"), _spread(schema, spread)
-    checked_costs = _costs(schema, class_weight, costs)
+    delta, deviation = _checked_delta(delta), _spread(schema, spread)
+    costs = _costs(schema, class_weight, costs)
     table = None if public is None else PublicTable.of(schema, public)
     rare = _rare(schema, class_share, table)
-    draws = DefaultDraws.of(schema, checked_costs)
+    draws = DefaultDraws.of(schema, costs)
     bounds = draws.expected(deviation, rows)
-    largest = max((float(bound.bound.scale) for bound in bounds), default=1.0) if checked_costs is not None else 1.0
-    chosen_epsilon = (
-        _enough(bounds, rows, accuracy_loss * rows * largest) if epsilon is None else exact(epsilon, "epsilon")
+    largest = max((float(bound.bound.scale) for bound in bounds), default=1.0) if costs is not None else 1.0
+    epsilon = _checked_epsilon(epsilon, bounds, rows, accuracy_loss * rows * largest)
+    simulation = Simulation(
+        schema=schema, number=units or rows, rows=rows, epsilon=epsilon, delta=delta, costs=costs, runs=runs
     )
-    if not chosen_epsilon:
-        raise ArgumentError("epsilon must be a number > 0, got 0.")
-    if not exact_delta < 1:
-        raise ArgumentError(f"delta must be a number >= 0 and < 1, got {amount_text(exact_delta)}.")
-    curve = None
-    if table is not None:
-        number = rows if units is None else int(units)
-        simulation = Simulation(
-            schema=schema,
-            number=number,
-            rows=rows,
-            epsilon=chosen_epsilon,
-            delta=exact_delta,
-            costs=checked_costs,
-            runs=runs,
-        )
-        curve = simulation.run(table, verbose=verbose)
-    attributes, noise = bin_noise(schema, chosen_epsilon, exact_delta, rows)
+    attributes, noise = bin_noise(schema, epsilon, delta, rows)
     first = next(iter(draws.by_kind.values()), None)
     return Forecast(
         schema=schema,
         table_rows=table_rows,
-        units=None if units is None else int(units),
+        units=units,
         rows=rows,
-        epsilon=chosen_epsilon,
-        delta=exact_delta,
+        epsilon=epsilon,
+        delta=delta,
         accuracy_loss=float(accuracy_loss),
-        costs=checked_costs,
+        costs=costs,
         spread=deviation,
         draws=bounds,
-        leaf_noise=None if first is None else leaf_noise(first[0].plan(chosen_epsilon)),
+        leaf_noise=None if first is None else leaf_noise(first[0].plan(epsilon)),
         bin_noise=None if deviation else noise,
         rows_in_a_bin=rows_in_a_bin(schema, rows),
         attributes=attributes,
-        chosen_first=chosen_first(schema, chosen_epsilon, rows),
-        cut_points=cut_points_noise(schema, chosen_epsilon * _SHARE_FOR_CUTS, rows),
+        chosen_first=chosen_first(schema, epsilon, rows),
+        cut_points=cut_points_noise(schema, epsilon * _SHARE_FOR_CUTS, rows),
         rare=rare,
-        risks=() if rare is None else draws.risks(rows, chosen_epsilon, rare),
-        rare_limit=draws.rare_limit(rows, chosen_epsilon),
-        curve=curve,
-        choice=_choice(schema, rows, chosen_epsilon, checked_costs),
+        risks=() if rare is None else draws.risks(rows, epsilon, rare),
+        rare_limit=draws.rare_limit(rows, epsilon),
+        curve=None if table is None else simulation.run(table, verbose=verbose),
+        choice=_choice(schema, rows, epsilon, costs),
     )
 
 
@@ -279,7 +261,27 @@ def _spread(schema: Schema, given: float | None) -> float | None:
     return float(given)
 
 
-def _enough(bounds: Sequence[Expected], rows: int, allowed: float) -> Fraction:
+def _check_runs(runs: int | None, *, has_table: bool) -> None:
+    if runs is not None:
+        check_integer("runs", runs, 1)
+        if not has_table:
+            raise ArgumentError("runs requires public, the table to which models are fitted.")
+
+
+def _checked_delta(given: Amount) -> Fraction:
+    delta = exact(given, "delta")
+    if not delta < 1:
+        raise ArgumentError(f"delta must be a number >= 0 and < 1, got {amount_text(delta)}.")
+    return delta
+
+
+def _checked_epsilon(given: Amount | None, bounds: Sequence[Expected], rows: int, allowed: float) -> Fraction:
+    """Return the given ε, or the smallest at which a tree of two levels has at most the allowed loss."""
+    if given is not None:
+        epsilon = exact(given, "epsilon")
+        if not epsilon:
+            raise ArgumentError("epsilon must be a number > 0, got 0.")
+        return epsilon
     enough = epsilon_for_two_levels(bounds, allowed)
     if enough is None:
         reason = "no bound on the loss of trees and rule lists is known for this schema"
