@@ -142,3 +142,13 @@ def test_the_catalogue_is_complete():
         *("points", "number", "unit", "second-unit", "schema", "bins", "undeclared-columns"),
         *attacks,
     }
+
+
+def test_only_checks_of_the_card_and_the_form_pass_without_an_input():
+    """The public sheet of a model without a guarantee examines nothing that the model stores."""
+    free = {key for key, kind in CATALOGUE.items() if "public" in kind.sheets and not kind.needs}
+    of_card = {"guarantee", "rows-per-person", "thresholds", "delta", "noise", "declared", "form", "caveat"}
+    assert free <= of_card, (
+        f"Add a need, such as `contents`, to the entries {sorted(free - of_card)} of CATALOGUE in report/checks.py: "
+        "without a finding they pass, also on sheets that do not make these checks."
+    )
