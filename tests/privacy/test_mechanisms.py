@@ -32,7 +32,7 @@ class Entry:
     example: Any
     exact: str  # draws compared with exact probabilities, and with those of a scale that is off by `FACTORS`
     zeros: str  # draws at counts of zero, or at equal scores
-    float_scale: bool = False  # ε follows from the scale only up to rounding, so that charges are not compared with it
+    unproven: bool = False  # published without a valid proof: its charges have no guarantee, and may state any ε
 
 
 LOSS, SERIES = Fraction(1, 3), (Fraction(1, 3), Fraction("1e-6"), 1, 1, 1)
@@ -82,19 +82,18 @@ MECHANISMS = {
         global_laplace(LOSS),
         f"{SSRL}::test_the_smallest_noisy_score_has_its_exact_probabilities",
         PUBLISHED_AT_ZERO,
-        float_scale=True,
+        unproven=True,
     ),
     "exponential_choice": Entry(
         Exponential(LOSS),
         f"{SSRL}::test_the_exponential_mechanism_has_its_exact_probabilities",
         PUBLISHED_AT_ZERO,
-        float_scale=True,
     ),
     "clipped_ratio": Entry(
         PublishedRatios(LOSS, 3),
         "oracle/test_expril_ratios.py::test_ratios_are_drawn_with_their_exact_probabilities",
         f"{ZEROS}::test_published_ratios_of_bins_with_rows_are_noised_at_zero_too",
-        float_scale=True,
+        unproven=True,
     ),
 }
 NO_NOISE = {"text", "as_stated"}
@@ -124,7 +123,7 @@ def test_charges_with_half_of_the_loss_of_a_mechanism_are_refused(code):
         return True
 
     assert accepts(Fraction(1))
-    assert accepts(Fraction(1, 2)) == MECHANISMS[code].float_scale, (
+    assert accepts(Fraction(1, 2)) == MECHANISMS[code].unproven, (
         f"Add a case for {code!r} to `row_loss` in src/hedgerow/privacy/charge.py: the ε for one row that follows from "
         "the scale or weight of the mechanism."
     )

@@ -84,8 +84,10 @@ class Charge:
     def _fits_mechanism(self) -> bool:
         """Whether ε is the loss of the mechanism times the rows of a unit times the steps of a weight."""
         loss = None if self.mechanism is None else row_loss(self.mechanism)
-        if loss is None or not self.epsilon:  # a release without a guarantee may have been charged nothing
-            return True
+        if self.mechanism is None or loss is None or not self.epsilon:
+            return True  # a release without a guarantee may have been charged nothing
+        if self.mechanism.code == "exponential_choice":  # its weight is a float, which is rounded down
+            return loss * rows_of(self.unit) <= self.epsilon
         steps = self.epsilon / (loss * rows_of(self.unit)) if loss else Fraction(0)
         return steps.denominator == 1 and 1 <= steps <= MOST_STEPS
 
@@ -231,6 +233,8 @@ def row_loss(mechanism: Fact) -> Fraction | None:
             return mechanism["weight"] + mechanism["kept"]
         case "joint_quantiles":
             return 2 * mechanism["sensitivity"] * mechanism["weight"] + mechanism["kept"]
+        case "exponential_choice":
+            return 2 * Fraction(mechanism["sensitivity"]) * Fraction(mechanism["weight"])
         case _:
             return None
     return changed / mechanism["scale"] if mechanism["scale"] else Fraction(0)
