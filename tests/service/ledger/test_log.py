@@ -8,6 +8,7 @@ import threading
 from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import pytest
 import sqlalchemy as sa
@@ -109,6 +110,53 @@ def test_a_database_replaced_by_an_older_copy_charges_nothing(kept, caplog):
                 ask()
             assert LOST in caught.value.reason
     assert caplog.text.count(LOST) == 1
+
+
+@pytest.mark.claim(
+    "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
+)
+def test_a_process_charges_nothing_if_entries_of_another_process_are_lost(kept, caplog):
+    """As a replica that takes over; with a charge, the process would write its own entry over the head of the other."""
+    with ledger_at(kept) as first:
+        with ledger_at(kept) as second:
+            second.reserve(asked("two"))
+        head = head_of(kept).read_bytes()
+        roll_back(kept)
+        for ask in (lambda: first.reserve(asked("three")), lambda: first.stored("ana", "x"), first.probe):
+            with pytest.raises(LedgerUnavailableError, match="has lost entries, and nothing can be charged"):
+                ask()
+    assert head_of(kept).read_bytes() == head
+    assert caplog.text.count(LOST) == 1
+
+
+def copies_of(folder, url, mark):
+    """Write a ledger with its files; return the contents of each file: none, older and latest."""
+    copies = {path.name: [None] for path in (folder / "ledger.db", head_of(url), mark)}
+    for number in range(2):
+        with Ledger(url, mark=mark, new_ledger=number == 0) as ledger:
+            declare(ledger) if number == 0 else ledger.reserve(asked("one"))
+        for name, contents in copies.items():
+            contents.append((folder / name).read_bytes())
+    return copies
+
+
+def test_each_mixture_of_copies_is_refused_unless_all_are_old(tmp_path):
+    """The slow obvious rule: a file outside the database names an entry that the database does not have."""
+    url, mark = f"sqlite:///{tmp_path}/ledger.db", tmp_path / "key-ledger"
+    copies = copies_of(tmp_path, url, mark)
+    for database, head, kept in product(range(3), repeat=3):
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+        for number, (name, contents) in zip((database, head, kept), copies.items(), strict=True):
+            if contents[number] is not None:
+                (tmp_path / name).write_bytes(contents[number])
+        is_served = database > 0 and head > 0 and database >= max(head, kept)
+        try:
+            Ledger(url, mark=mark).close()
+        except LedgerError:
+            assert not is_served
+        else:
+            assert is_served
 
 
 @pytest.mark.claim(

@@ -69,6 +69,11 @@ class HeadFile:
         finally:
             os.close(handle)
 
+    def seen(self) -> list[LogMark]:
+        """Return the head that this process wrote last, and the head in the file, as far as they exist."""
+        with self._without_text():
+            return [*filter(None, (self.known, self.read()))]
+
     def keep(self, mark: LogMark, *, back: bool = False) -> None:
         """Write a head durably, unless a later head is stored; with `back`, write it in any case."""
         self._keep(mark, back=back, sync=True)
@@ -259,8 +264,12 @@ class Log:
         assert self._head is not None
         with self.database.writing() as connection:
             self._last = _last(connection)
-            if not _continues(connection, self._last, self._head.known):
-                raise LedgerUnavailableError(_LOST, _rollback_text(self._last, self._head.known))
+            # Another process may have written the files later than this process: a change that does not continue from
+            # its entries would replace them, and with them the evidence that they are lost.
+            for file in filter(None, (self._head, self._mark)):
+                for known in file.seen():
+                    if not _continues(connection, self._last, known):
+                        raise LedgerUnavailableError(_LOST, _rollback_text(self._last, known))
             yield connection
             last = self._last
         self._head.keep(last)
