@@ -248,6 +248,23 @@ def test_a_database_that_is_restarted_under_load_overspends_nothing(ledger_url, 
             assert ledger.reserve(asked(key, cost)).content == content
 
 
+def test_a_question_after_a_lost_connection_is_not_taken_over(ledger_url):  # noqa: F811
+    """The lock of a process is lost with its connection; the next question acquires it before the charge."""
+    if ledger_url.startswith("sqlite"):
+        pytest.skip("SQLite has no server")
+    with ledger_at(ledger_url) as ledger, ledger_at(ledger_url) as other:
+        declare(ledger)
+        engine = sa.create_engine(sa.make_url(ledger_url).set(drivername="postgresql+psycopg"))
+        with engine.connect() as connection:
+            connection.exec_driver_sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+        engine.dispose()
+        reserved = ledger.reserve(asked("one"))
+        with pytest.raises(RequestRunningError, match="still being answered"):
+            other.reserve(asked("one"))
+        ledger.answer(reserved, b"12")
+        assert other.reserve(asked("one")).content == b"12"
+
+
 def test_no_clock_decides_anything(ledger_url, monkeypatch):  # noqa: F811
     dice = random.Random(0)
 

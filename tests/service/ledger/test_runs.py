@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from hedgerow.service.ledger.database import Database, begin_run
 
@@ -57,6 +58,43 @@ def test_a_run_whose_connection_was_lost_goes_on(postgres_url):
     with database.engine.connect() as connection:
         connection.exec_driver_sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
     assert not first.is_alive("3f0c0a34-1111-4222-8333-444455556666")  # takes its own lock anew
+    assert second.is_alive(first.name)
+    first.close()
+    second.close()
+    database.close()
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_run_goes_on_after_a_connection_that_was_refused(postgres_url, monkeypatch):
+    database = Database(postgres_url, create=True)
+    first, second = begin_run(database), begin_run(database)
+    with database.engine.connect() as connection:
+        connection.exec_driver_sql("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+    with monkeypatch.context() as patch:
+        patch.setattr(database.engine, "connect", lambda: (_ for _ in ()).throw(OperationalError("", {}, OSError())))
+        with pytest.raises(OperationalError):
+            first.is_alive(second.name)
+    for _ in range(2):
+        first.hold()
+        assert second.is_alive(first.name)
+    assert first.is_alive(second.name)
+    first.close()
+    assert not second.is_alive(first.name)
+    second.close()
+    database.close()
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_run_does_not_wait_for_the_lock_of_its_lost_connection(postgres_url):
+    """The server notices a lost connection late: until then, its lock shows that the process is alive."""
+    database = Database(postgres_url, create=True)
+    first, second = begin_run(database), begin_run(database)
+    stale, first._connection = first._connection, None
+    first.hold()
+    assert second.is_alive(first.name)
+    stale.invalidate()
+    stale.close()
+    first.hold()
     assert second.is_alive(first.name)
     first.close()
     second.close()

@@ -303,6 +303,9 @@ class FileRun:
         path.unlink(missing_ok=True)
         return False
 
+    def hold(self) -> None:
+        """Do nothing: the operating system keeps the lock until the process ends."""
+
     def close(self) -> None:
         with suppress(FileNotFoundError):
             (self._folder / self.name).unlink()
@@ -312,40 +315,54 @@ class FileRun:
 class ServerRun:
     """Run of a process, with an advisory lock of PostgreSQL on a connection of its own."""
 
-    # After a restart of the database, the lock is acquired again at the next question. If another process took over a
-    # request in the meantime, its attempt counts, and the answer of this process is rejected.
+    # If the connection is lost, for example because the database restarts, the lock is acquired again at the next
+    # question or check. If another process took over a request in the meantime, its attempt counts, and the answer of
+    # this process is rejected. A new lock does not wait, since the server may not have noticed the loss of the earlier
+    # connection: its lock then still shows that this process is alive.
 
     def __init__(self, database: Database) -> None:
         self.name = str(uuid4())
         self._engine = database.engine
         self._one_at_a_time = threading.Lock()
-        self._connection = self._connected()
+        self._connection: Connection | None = None
+        self.hold()
+
+    def hold(self) -> None:
+        """Acquire the lock, unless this process has it."""
+        with self._one_at_a_time:
+            self._locked()
 
     def is_alive(self, name: str) -> bool:
         if name == self.name:
             return True
         with self._one_at_a_time:
-            try:
-                return self._is_held(name)
-            except DBAPIError:
-                self._connection.invalidate()
-                self._connection = self._connected()
-            return self._is_held(name)
+            connection = self._locked()
+            is_free = connection.execute(_lock(name)).scalar_one()
+            if is_free:
+                connection.execute(sa.select(sa.func.pg_advisory_unlock(_number(name))))
+        return not is_free
 
     def close(self) -> None:
-        self._connection.invalidate()
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.invalidate()
+            self._connection.close()
+            self._connection = None
 
-    def _connected(self) -> Connection:
-        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        connection.execute(sa.select(sa.func.pg_advisory_lock(_number(self.name))))
-        return connection
+    def _locked(self) -> Connection:
+        """Return the connection, which is opened again if it was lost, after it has acquired the lock."""
+        if self._connection is not None:
+            with suppress(SQLAlchemyError):
+                self._connection.execute(_lock(self.name))
+                return self._connection
+            self.close()
+        self._connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        self._connection.execute(_lock(self.name))
+        return self._connection
 
-    def _is_held(self, name: str) -> bool:
-        free = self._connection.execute(sa.select(sa.func.pg_try_advisory_lock(_number(name)))).scalar_one()
-        if free:
-            self._connection.execute(sa.select(sa.func.pg_advisory_unlock(_number(name))))
-        return not free
+
+def _lock(name: str) -> sa.Select[Any]:
+    """Return the query that acquires the lock of a run without waiting; a process may acquire its lock repeatedly."""
+    return sa.select(sa.func.pg_try_advisory_lock(_number(name)))
 
 
 def _number(name: str) -> int:

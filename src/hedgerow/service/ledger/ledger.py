@@ -314,6 +314,7 @@ class Ledger(ProcessBound):
         self, connection: Connection, request: ChargeRequest, admit: Callable[[Connection], None]
     ) -> Reserved | Answered | None:
         """Charge a request, or return the result of an earlier charge; None if the request failed."""
+        self._run.hold()  # otherwise another process could evaluate the request at the same time
         known = _known(connection, request)
         if known is not None:
             return self._again(connection, known, request.epoch)
