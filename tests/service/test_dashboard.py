@@ -511,10 +511,9 @@ def test_log_ins_are_logged_with_names_and_roles_and_no_key(boards, capsys):
     boards.stranger("").get(f"/?token={boards.token}x")
     post(client, "/logout")
     err = capsys.readouterr().err
-    told = [
-        (response["outcome"], response["name"], response["role"], response["status"])
-        for response in map(json.loads, err.splitlines())
-    ]
+    lines = [json.loads(line) for line in err.splitlines()]
+    told = [(line["outcome"], line["name"], line["role"], line["status"]) for line in lines]
+    assert lines[1]["reason"] == "the API key is not valid: it is unknown or was revoked."
     refused = [("log-in refused", None, None, status) for status in (401, 403, 401)]
     assert told == [("logged in", "ana", "analyst", 303), *refused, ("logged out", "ana", "analyst", 303)]
     for secret in (boards.service.tokens["ana"], "hr_wrong", boards.token):

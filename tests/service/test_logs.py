@@ -50,11 +50,28 @@ def test_questions_refusals_and_bad_keys_are_logged_and_looking_is_not(tmp_path,
         ("ana", "not-allowed", 403, None),
         (None, "http", 404, None),
     ]
-    assert lines[0]["reason"] == "the API key is not valid: it is unknown, expired or revoked."
+    assert lines[0]["reason"] == "the API key is not valid: it is unknown or was revoked."
     assert lines[1]["route"] == "/v1/datasets/{dataset}/marginals"
     assert {line["address"] for line in lines} == {"testclient"}
     assert all(line["time"].endswith("+00:00") for line in lines)
     assert not any(secret in json.dumps(lines) for secret in ("CANARY", token))
+
+
+def test_only_the_log_distinguishes_an_expired_key_from_an_unknown_key(tmp_path, capsys, monkeypatch):
+    log_to_stderr()
+    with web(tmp_path) as service:
+        key = service.keys.add("carl", "analyst", days=1)
+        now = time.time()
+        monkeypatch.setattr("hedgerow.service.keys.time.time", lambda: now + 86_401)
+        responses = [
+            service.client("", Authorization=f"Bearer {given}").get("/v1/datasets") for given in (key, f"{key}x")
+        ]
+    assert responses[0].content == responses[1].content
+    assert set(responses[0].headers.items()) == set(responses[1].headers.items())
+    expired, unknown = (line["reason"] for line in told(capsys))
+    assert "the key of 'carl' expired on " in expired
+    assert "unknown" in unknown
+    assert key not in expired + unknown
 
 
 def test_a_failure_is_logged_by_its_type_alone(tmp_path, capsys):

@@ -3,7 +3,7 @@
 import secrets
 import time
 from datetime import UTC, datetime
-from typing import Self
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -69,18 +69,26 @@ class Keys:
             return {Caller(row.name, row.role): _moment(row.ends) for row in rows}
 
     def caller(self, key: str) -> Caller:
-        holder = self.holder(digest(key))
-        if holder is None:
-            raise AccessError("the API key is not valid: it is unknown, expired or revoked.")
-        return holder
+        """Return the caller with this key; the text of the `AccessError` is for the log, not for the caller."""
+        row = self._row(digest(key))
+        if row is None:
+            raise AccessError("the API key is not valid: it is unknown or was revoked.")
+        if _is_expired(row.ends):
+            raise AccessError(f"the API key is not valid: the key of {shown(row.name)} expired on {_moment(row.ends)}.")
+        return Caller(row.name, row.role)
 
     def holder(self, hashed: str) -> Caller | None:
         """Return the caller whose key has this SHA-256, or None if it is unknown, expired or revoked."""
+        row = self._row(hashed)
+        return None if row is None or _is_expired(row.ends) else Caller(row.name, row.role)
+
+    def _row(self, hashed: str) -> sa.Row[Any] | None:
         with self._database.reading() as connection:
-            row = connection.execute(sa.select(KEYS).where(KEYS.c.hash == hashed)).one_or_none()
-        if row is None or (row.ends is not None and row.ends <= time.time()):
-            return None
-        return Caller(row.name, row.role)
+            return connection.execute(sa.select(KEYS).where(KEYS.c.hash == hashed)).one_or_none()
+
+
+def _is_expired(ends: int | None) -> bool:
+    return ends is not None and ends <= time.time()
 
 
 def _moment(ends: int | None) -> str:

@@ -20,13 +20,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hedgerow.boundary.canonical import digest
-from hedgerow.errors import LedgerError, ServiceBusyError
+from hedgerow.errors import AccessError, LedgerError, ServiceBusyError
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.service.jobs import MOST_FREE_AT_ONCE, ConcurrencyLimits
 from hedgerow.service.keys import Keys
 from hedgerow.service.monitoring import note, template
 from hedgerow.service.requests import Caller, Role
 from hedgerow.text.markup import templates
+from hedgerow.text.messages import shown
 
 FOLDER = Path(__file__).parents[1]
 HEADERS = {
@@ -233,12 +234,16 @@ class SessionAuth:
         if form is None:
             note(request, "log-in refused")
             return _refused(request, None)
-        hashed = digest(form.get("key", "").strip())
-        caller = await run_in_threadpool(self._keys.holder, hashed)
-        if caller is None or caller.role not in self._roles:
-            note(request, "log-in refused")
-            return self._log_in(request, 401, "This key is not valid here.")
-        return self._begun(request, caller, hashed)
+        key = form.get("key", "").strip()
+        try:
+            caller = await run_in_threadpool(self._keys.caller, key)
+            if caller.role in self._roles:
+                return self._begun(request, caller, digest(key))
+            request.state.reason = f"the key of {shown(caller.name)} has the role {caller.role}"
+        except AccessError as error:
+            request.state.reason = str(error)  # for the log, not for the caller
+        note(request, "log-in refused")
+        return self._log_in(request, 401, "This key is not valid here.")
 
     def log_out(self, visit: Visit) -> Response:
         self._sessions.end(self._cookie(visit.request))
