@@ -9,6 +9,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 import yaml
@@ -92,10 +93,12 @@ def test_keys_are_added_listed_and_revoked(folder, run):
 def test_a_service_answers_until_it_is_stopped(run):
     run("serve", "init")
     configure()
-    run("serve", "check")
+    checked = run("serve", "check")[1]
     key = run("serve", "key", "add", "ana")[1].strip()
     process, ready = started("--config", "curator.yaml", "--port", "0")
     try:
+        with urlopen(f"{ready['url']}/healthz") as health:
+            policy = json.load(health)["policy"]
         with hr.connect(ready["url"], key=key) as curator:
             assert curator.budget["epsilon"] == {"cap": "2", "spent": "0", "left": "2"}
             oracle = curator.oracle(1, epsilon=1)
@@ -107,6 +110,8 @@ def test_a_service_answers_until_it_is_stopped(run):
     start, line = map(json.loads, err.splitlines())
     assert (start["event"], start["address"], start["epochs"]) == ("started", ready["url"], {"wards": 1})
     assert (start["version"], start["unfinished"]) == (hr.__version__, 0)
+    assert start["policy"] == policy
+    assert f"policy: {policy}\n" in checked
     assert start["ledger"] == f"SQLite at {Path.cwd() / 'ledger.db'}"
     assert (line["name"], line["address"], line["outcome"]) == ("ana", "127.0.0.1", "done")
     code, out, _ = run("ledger", "verify", "ledger.db")

@@ -93,6 +93,23 @@ def test_who_is_new_gets_a_cap_and_no_cap_changes(folder):
         opened(write(folder, {"analysts": {**more, "kim": {"epsilon": 3}}}))
 
 
+def test_processes_with_different_settings_have_different_policies(folder):
+    """The policy is public: it must not contain caps or other settings that name analysts."""
+
+    def policy(dataset=None, **top):
+        curator = opened(write(folder, dataset, **top))
+        curator.ledger.close()
+        return curator.policy
+
+    first = policy()
+    assert policy() == first
+    assert policy(analyst_quotas={"ana": {"questions": 5}}, timeouts={"query": 9}) == first
+    assert policy({"analysts": DATASET["analysts"] | {"carl": {"epsilon": 1}}}) == first
+    changes = [{"min_epsilon": 1}, {"approval": "every"}, {"answer_after": 5}, {"min_epsilon": 0.5}]
+    others = [*map(policy, changes), policy(timeouts={"search": 1}), policy(quotas={"questions": 5})]
+    assert len({first, *others}) == 1 + len(others)
+
+
 def test_a_schema_with_another_unit_than_was_declared_is_not_opened(folder):
     """Every question would fail, and nobody would be told why."""
     path = write(folder)

@@ -157,11 +157,13 @@ def check(config: ConfigFile = CONFIG, new_ledger: NewLedger = False, accept_rol
     [bold]Example[/bold]: hedgerow serve check --config curator.yaml
     """
     service = read_config(config)
-    with service.open(new_ledger=new_ledger, accept_rollback=accept_rollback).ledger as ledger:
+    curator = service.open(new_ledger=new_ledger, accept_rollback=accept_rollback)
+    with curator.ledger as ledger:
         with progress("Verifying the ledger") as advance:
             ledger.verify(progress=advance)
         for name in service.datasets:
             say(f"{name}:\n{ledger.account(name)}")
+    say(f"policy: {curator.policy}")
     if accept_rollback:
         say(f"The loss of entries was recorded. {_AFTER_ROLLBACK}")
     say("The configuration, all rows and the ledger were checked; no problem was found.")

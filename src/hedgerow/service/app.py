@@ -106,7 +106,8 @@ KeyDep = Annotated[str, Depends(_key)]
 @router.get("/healthz", summary="Whether the service is running and can use its ledger and tables.")
 async def healthz(curator: CuratorDep) -> Response:
     """Return 200, or 503 if the ledger cannot be written or a table cannot be read; the log states the cause."""
-    content, probes = {"status": "ok", "software": f"hedgerow {__version__}"}, await failing(curator.probes)
+    content = {"status": "ok", "software": f"hedgerow {__version__}", "policy": curator.policy}
+    probes = await failing(curator.probes)
     if not probes:
         return JSONResponse(content)
     kind = "ledger-unavailable" if curator.ledger_probe in probes else "unavailable"

@@ -143,6 +143,20 @@ class Curator(ProcessBound):
         return {name: held.epoch for name, held in self._datasets.items()}
 
     @property
+    def policy(self) -> str:
+        """Short digest of the settings that decide on questions, which must agree in all processes of a ledger.
+
+        It contains only settings that analysts may know, since everybody can read it. The ledger compares the caps.
+        """
+        datasets = {
+            name: [held.schema.digest, held.answer_after, held.oversubscribed, held.approval, held.min_epsilon]
+            for name, held in sorted(self._datasets.items())
+        }
+        searches = {name: held.longest_search for name, held in sorted(self._datasets.items())}
+        signer = None if self._signer is None else self._signer.name
+        return digest(repr((datasets, searches, self._quotas.default, signer)))[:16]
+
+    @property
     def probes(self) -> tuple[Probe, ...]:
         """The checks of the ledger and of the rows of each dataset."""
         return (self.ledger_probe, *self._rows.values())

@@ -113,10 +113,16 @@ class JsonLines(logging.Formatter):
 
 
 def log_start(curator: Curator, address: str) -> None:
-    """Log the version of a service, its address, ledger and datasets, and the number of unfinished questions."""
-    ledger = curator.ledger
-    served = {"ledger": ledger.place, "epochs": curator.epochs, "unfinished": ledger.unfinished()}
-    _LOG.info("started", extra={"data": {"version": __version__, "address": address, **served}})
+    """Log the version, address, ledger, epochs and policy of a service, and the number of unfinished questions."""
+    data = {
+        "version": __version__,
+        "address": address,
+        "ledger": curator.ledger.place,
+        "epochs": curator.epochs,
+        "policy": curator.policy,
+        "unfinished": curator.ledger.unfinished(),
+    }
+    _LOG.info("started", extra={"data": data})
 
 
 def note(request: Request, outcome: str, caller: Caller | None = None) -> None:
