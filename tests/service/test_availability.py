@@ -73,6 +73,6 @@ def test_a_finding_is_logged_when_it_changes(quick, caplog):  # noqa: ARG001
     probe = Probe("dataset wards", look)
     assert [probe.check() for _ in range(4)] == ["memory", "memory", None, None]
     assert [record.getMessage() for record in caplog.records] == [
-        "dataset wards cannot be reached: out of memory",
-        "dataset wards can be reached again",
+        "dataset wards cannot be used: out of memory",
+        "dataset wards can be used again",
     ]

@@ -4,6 +4,7 @@ import json
 import logging
 import socket
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -138,6 +139,26 @@ def test_an_outage_of_the_ledger_is_logged_with_its_reason(tmp_path, capsys, mon
         f"the ledger cannot be used: the file {file} cannot be written: Is a directory",
         "the ledger can be used again",
     ]
+
+
+def test_a_disk_without_its_reserve_is_logged_and_not_healthy(tmp_path, capsys, monkeypatch):
+    """New questions were refused as busy, without a cause in the log, while the health check stayed ok."""
+    log_to_stderr()
+    monkeypatch.setattr(availability, "_FRESH", 0)
+    with web(tmp_path) as service:
+        ana, key = service.client(), JSON | {"Idempotency-Key": "1"}
+        with monkeypatch.context() as patch:
+            patch.setattr("hedgerow.service.quotas.shutil.disk_usage", lambda _: SimpleNamespace(free=2**20))
+            busy = ana.post(f"{WARDS}/marginals", content=MARGINALS, headers=key)
+            service.curator.ledger_probe.begin().result(10)
+            health = ana.get("/healthz")
+        assert ana.get("/healthz").status_code == 200
+    assert (busy.status_code, busy.json()["charged"], health.status_code) == (503, False, 503)
+    assert health.json()["kind"] == "ledger-unavailable"
+    events = [line["event"] for line in told(capsys) if line["event"] != "request"]
+    reason = availability.CAUSES["disk"]
+    assert "disk_reserve_mib" in reason
+    assert events == [f"the ledger cannot be used: {reason}", "the ledger can be used again"]
 
 
 @pytest.mark.parametrize("kind", [LedgerError, ZeroDivisionError])

@@ -17,7 +17,7 @@ CAUSES: dict[Cause, str] = {
     "lock": "another process holds a lock",
     "timeout": "the time limit was reached, or the query was cancelled",
     "memory": "out of memory",
-    "disk": "a disk is full or fails",
+    "disk": "a disk is full, has less free space than disk_reserve_mib requires, or fails",
     "file": "a file is missing, truncated, unreadable, or in use by another process",
     "table": "the table is missing, cannot be read, or differs from the table that was checked at the start",
     "process": "the process has no more threads, file descriptors or memory",
@@ -76,7 +76,7 @@ class Probe:
     def _note(self, cause: Cause | None) -> None:
         """Log a change of state."""
         if cause != self._last:
-            state = "can be reached again" if cause is None else f"cannot be reached: {CAUSES[cause]}"
+            state = "can be used again" if cause is None else f"cannot be used: {CAUSES[cause]}"
             _LOG.log(logging.INFO if cause is None else logging.ERROR, "%s %s", self._name, state)
         self._last = cause
 

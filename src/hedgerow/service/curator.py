@@ -1,5 +1,6 @@
 """Curator: charges questions in a ledger and answers them from private rows, independent of HTTP."""
 
+import errno
 import json
 import logging
 import time
@@ -40,6 +41,7 @@ from hedgerow.text.messages import shown
 _LOG = logging.getLogger(__name__)
 MOST_ENTRIES = 1000  # the maximum number of entries on a page of the ledger
 LONGEST_SEARCH = 60
+_SMALL_ANSWER = 2**16  # bytes
 _PAUSE = 5  # seconds after which an unavailable question may be sent again
 
 
@@ -135,7 +137,7 @@ class Curator(ProcessBound):
         self._signer, self._noise = signer, noise
         self._unstored = dict[str, EvaluatedQuestion]()  # results that could not be stored yet, by request
         self._rows = {name: Probe(f"dataset {name}", held.rows.probe) for name, held in self._datasets.items()}
-        self.ledger_probe = Probe("the ledger", ledger.probe)
+        self.ledger_probe = Probe("the ledger", self._check_ledger)
 
     @property
     def epochs(self) -> dict[str, int | None]:
@@ -252,7 +254,7 @@ class Curator(ProcessBound):
         if state is None:  # a charged question is answered even if a limit was changed since
             held.check_limits(form, question)
             with self.ledger.reading() as connection:
-                self._quotas.check_disk(connection, self.ledger.path, size)
+                self._check_disk(connection, size)
         if held.approval != "off" and state is None:
             self._approve(request, question, subject, readable(request.kind, form))
         if state in (None, "reserved"):
@@ -262,9 +264,23 @@ class Curator(ProcessBound):
     def _admit(self, request: ChargeRequest, subject: str, connection: Connection) -> None:
         """Check quotas and approval again, in the transaction that charges the request."""
         self._quotas.check(connection, request.analyst, request.size)
-        self._quotas.check_disk(connection, self.ledger.path, request.size)
+        self._check_disk(connection, request.size)
         if self._datasets[request.dataset].approval != "off":
             self.approvals.check(connection, request.dataset, request.analyst, subject)
+
+    def _check_disk(self, connection: Connection, size: int) -> None:
+        try:
+            self._quotas.check_disk(connection, self.ledger.path, size)
+        except errors.ServiceBusyError:
+            self.ledger_probe.begin()  # which logs the cause
+            raise
+
+    def _check_ledger(self) -> None:
+        """Raise an error if no question can be charged at present."""
+        self.ledger.probe()
+        with self.ledger.reading() as connection:
+            if not self._quotas.has_room(connection, self.ledger.path, _SMALL_ANSWER):
+                raise OSError(errno.ENOSPC, "the reserve of the disk would be used")
 
     def check(self, request: Request) -> tuple[QuestionForm, CheckedQuestion]:
         """Return the form and the checked question; raise the errors that `ask` raises before a charge."""

@@ -44,15 +44,19 @@ class Quotas:
         if stored + size > quota.stored_bytes:
             raise QuotaExceededError("stored_bytes", limit=quota.stored_bytes, used=stored, requested=size)
 
-    def check_disk(self, connection: Connection, ledger: Path | None, size: int) -> None:
-        """Raise `ServiceBusyError` if the answers of this and all charged questions would use the disk reserve.
+    def has_room(self, connection: Connection, ledger: Path | None, size: int) -> bool:
+        """Return whether the answers of this and all charged questions leave the disk reserve free.
 
         The disk of a PostgreSQL server is not checked.
         """
         if ledger is None:
-            return
+            return True
         needed = _COPIES * (unfinished_bytes(connection) + size)
-        if shutil.disk_usage(ledger.absolute().parent).free < self.disk_reserve + needed:
+        return shutil.disk_usage(ledger.absolute().parent).free >= self.disk_reserve + needed
+
+    def check_disk(self, connection: Connection, ledger: Path | None, size: int) -> None:
+        """Raise `ServiceBusyError` if the answers of this and all charged questions would use the disk reserve."""
+        if not self.has_room(connection, ledger, size):
             problem = "the disk of the ledger is nearly full; the remaining space is reserved for charged questions"
             raise ServiceBusyError(
                 f"{problem}. Send the request again later with the same idempotency key, or contact the curator."

@@ -25,7 +25,18 @@ from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError, MissingPackageError
 from hedgerow.privacy.process import ProcessBound
 from hedgerow.service.ledger.outages import UNAVAILABLE, Condition, reason_of
-from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, METADATA, VERSION
+from hedgerow.service.ledger.tables import (
+    ANSWERS,
+    ENTRIES,
+    ENTRY_INDEX,
+    HEAD,
+    METADATA,
+    REQUESTS,
+    RETRIES,
+    SIZES,
+    TOTALS,
+    VERSION,
+)
 from hedgerow.service.ledger.verify import fill_index
 
 MISSING = (
@@ -38,6 +49,7 @@ _OURS = 0x68656467  # id of the PostgreSQL lock for creating tables
 _LOCKED = sa.select(HEAD.c.place, sa.func.set_config("synchronous_commit", "on", True)).with_for_update(of=HEAD)
 _REFUSED = ("22", "23", "42", "P0")  # classes of SQLSTATE: wrong statements, violated constraints and triggers
 _WITHDRAWN = ("42501", "42P01")  # a revoked permission or a missing table, which an operator can restore
+_CHANGED = (ENTRIES, ENTRY_INDEX, TOTALS, REQUESTS, SIZES, RETRIES, ANSWERS)  # by questions, besides the head
 _DURABLE = {"journal_mode = WAL": "wal", "synchronous = FULL": 2, "fullfsync = ON": 1}
 
 
@@ -126,6 +138,19 @@ class Database(ProcessBound):
         level: dict[str, Any] = {} if self.path is not None else {"isolation_level": "REPEATABLE READ"}
         with self._without_text(), self.engine.connect().execution_options(hedgerow_reads=True, **level) as connection:
             yield connection
+
+    def check_tables(self) -> None:
+        """Raise `LedgerUnavailableError` if a table cannot be changed, for example because it is locked.
+
+        Nothing is written. Locks of SQLite are on the whole file. The check does not lock the head, since it would
+        otherwise delay questions that do not need the table.
+        """
+        if self.path is not None:
+            return
+        with self.reading() as connection:
+            for table in _CHANGED:
+                nothing = sa.select(table).where(sa.false())
+                connection.execute(table.insert().from_select(table.c.keys(), nothing))
 
     def settle(self) -> None:
         """Write committed entries to SQLite's main file, so that a copy without the log is not an empty ledger."""

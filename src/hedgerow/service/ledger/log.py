@@ -20,7 +20,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
-from secrets import token_hex
+from secrets import token_bytes, token_hex
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -32,7 +32,7 @@ from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError
 from hedgerow.service.ledger.database import LEDGER_LIMITS, MISSING, Database, head_beside
 from hedgerow.service.ledger.entry import Entry, EntryKind
-from hedgerow.service.ledger.tables import ENTRIES, ENTRY_INDEX, HEAD, REQUESTS
+from hedgerow.service.ledger.tables import ANSWERS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import Spent, Verification, Verified, fill_index, index_row
 from hedgerow.text.messages import shown
 
@@ -40,6 +40,7 @@ _AT_ONCE = 500  # the number of entries that are read in one transaction
 _HEAD = sa.select(HEAD.c.sequence, HEAD.c.hash)
 _LOST = "the ledger has lost entries, and nothing can be charged until the curator has restored it."
 _SLOT = 4096  # bytes of a page, so that a torn write does not change the other slot
+_REHEARSED = 2**16  # bytes of an answer that a check writes and deletes
 _sync = getattr(os, "fdatasync", os.fsync)  # timestamps of the file need not be durable
 
 
@@ -253,9 +254,12 @@ class Log:
 
     def check_writable(self) -> None:
         """Raise `LedgerUnavailableError` if no entry can be appended; nothing is recorded."""
-        with self.database.condition.checking():
+        with self.database.condition.checking() as is_failing:
+            self.database.check_tables()
             with self._transaction() as connection:
                 connection.execute(HEAD.update().values(version=HEAD.c.version))
+                if is_failing:
+                    _rehearse(connection)
             for file in filter(None, (self._head, self._mark)):
                 file.check_writable()
 
@@ -374,6 +378,13 @@ class Log:
         if result is None:
             raise LedgerError(f"the ledger is broken: entry {sequence} is missing.")
         return result
+
+
+def _rehearse(connection: Connection) -> None:
+    """Write an answer and delete it: the update of a row succeeds also if a disk has no room for further pages."""
+    name = "check"  # names of requests are UUIDs
+    connection.execute(ANSWERS.insert(), {"request": name, "content": token_bytes(_REHEARSED)})
+    connection.execute(ANSWERS.delete().where(ANSWERS.c.request == name))
 
 
 def _about(connection: Connection, data: dict[str, Any]) -> dict[str, Any]:

@@ -83,11 +83,14 @@ class Condition:
         self._worked()
 
     @contextmanager
-    def checking(self) -> Generator[None]:
-        """Note whether a check succeeds; raise `LedgerUnavailableError` if a change failed recently."""
-        # A check cannot notice every reason why a change fails, such as a disk on which the last page has room.
+    def checking(self) -> Generator[bool]:
+        """Note whether a check succeeds; raise `LedgerUnavailableError` if a change failed recently.
+
+        Yields whether the last attempt failed: then the check should be thorough.
+        """
+        # A check cannot notice every reason why a change fails.
         try:
-            yield
+            yield bool(self._reasons)
         except LedgerUnavailableError as error:
             self.failed(error.reason)
             raise
