@@ -40,6 +40,7 @@ The built-in exception in parentheses is also a base class, so that ``except Val
   * RequestFailedError (RuntimeError)
 * UserWarning
   * NoiseWarning
+  * WeakGuaranteeWarning
   * OverlapWarning
   * PreparationWarning
   * UselessModelWarning
@@ -493,6 +494,10 @@ class PreparationWarning(UserWarning):
 
 class NoiseWarning(UserWarning):
     """The ε of a fit is so small that its releases contain almost no information about a table of usual size."""
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """The ε of a release is above 10, or its δ is above 1/10,000, so that its guarantee protects little."""
 
 
 class UnitWarning(UserWarning):

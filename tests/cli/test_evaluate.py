@@ -36,6 +36,11 @@ def test_an_evaluation_is_charged_written_and_printed(folder, run, tree):
     assert "epsilon=0.5 left" in err
 
 
+def test_a_weak_guarantee_gives_a_single_warning(run):
+    code, _, err = run(*EVALUATE, "--epsilon", "20")
+    assert (code, err.count("epsilon = 20 protects little")) == (0, 1)
+
+
 def test_rows_in_a_database_and_a_declared_list(folder, run):
     pd.read_csv("data.csv").to_parquet("data.parquet")
     code, out, _ = run("evaluate", "tree.json", "data.parquet", "--epsilon", "1", "--by", "ill2=a", "--json")

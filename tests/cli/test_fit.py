@@ -473,6 +473,14 @@ def test_invalid_mechanism_options_charge_nothing(case, folder, run):
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_weak_guarantee_gives_a_single_warning(run):
+    code, _, err = run(*TREE, "--epsilon", "1000")
+    assert (code, err.count("warning: epsilon = 1000 protects little")) == (0, 1)
+    code, _, err = run(*TREE, "--epsilon", "1000", "--seed", "1", "--research", "--force")
+    assert (code, "protects little" in err) == (0, False)
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_tiny_epsilon_gives_a_single_warning(run):
     code, out, err = run(
         *FIT, "--epsilon", "1e-9", "--release-counts", "--search", "exact", "--seed", "1", "--research", "-o", "m.json"

@@ -12,7 +12,7 @@ import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
 import hedgerow as hr
-from hedgerow.errors import BudgetExceededError, DomainError, SchemaError, UnitWarning
+from hedgerow.errors import BudgetExceededError, DomainError, SchemaError, UnitWarning, WeakGuaranteeWarning
 from hedgerow.evaluation import Evaluation
 from hedgerow.models import Leaf, Tree
 from hedgerow.privacy.noise import DiscreteLaplace
@@ -296,6 +296,16 @@ def test_invalid_arguments_charge_nothing(given, error, problem):
     with pytest.raises(error, match=problem):
         evaluate(fitted("classes", "scorecard"), rows(30, "classes"), **{"budget": budget, **given})
     assert not budget.charges
+
+
+def test_a_weak_guarantee_warns_once_before_the_charge():
+    model, table, budget = fitted("classes", "tree"), rows(30, "classes"), hr.Budget(1)
+    with (
+        pytest.warns(WeakGuaranteeWarning, match="epsilon = 11 protects little") as warned,
+        pytest.raises(BudgetExceededError),
+    ):
+        hr.evaluate(model, table, epsilon=11, budget=budget)
+    assert [warning.filename for warning in warned] == [__file__]
 
 
 def test_a_column_that_may_identify_persons_warns_before_the_charge():

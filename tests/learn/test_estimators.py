@@ -603,6 +603,45 @@ def test_a_fit_with_huge_noise_warns_before_the_charge(private):
     private.set_params(epsilon="1e-6", budget=None).fit(X, y)  # a large register has as many rows
 
 
+@pytest.mark.parametrize(
+    ("learner", "named"),
+    [
+        (hr.PrivateTreeClassifier(1000), "epsilon = 1000"),
+        (hr.PrivateScorecardClassifier(1, delta=0.5), "delta = 0.5"),
+        (hr.PrivateAutoClassifier(1000, n_rows=100), "epsilon = 1000"),
+    ],
+)
+def test_a_weak_guarantee_is_warned_of_once_before_the_charge(learner, named):
+    X, y = conjunction()
+    with (
+        pytest.warns(hr.errors.WeakGuaranteeWarning, match=named) as warned,
+        pytest.raises(BudgetExceededError, match="left"),
+    ):
+        learner.set_params(budget=hr.Budget("0.1")).fit(X, y)
+    assert [(str(warning.category.__name__), warning.filename) for warning in warned] == [
+        ("WeakGuaranteeWarning", __file__)
+    ]
+
+
+def test_a_fit_to_a_tally_warns_as_a_fit_to_rows():
+    X, y = conjunction()
+    tally = hr.Tally.count(X, y)
+    with pytest.warns(hr.errors.SeededNoiseWarning) as warned:
+        hr.PrivateTreeClassifier(1, max_depth=1, random_state=0).fit_tally(tally)
+    assert warned[0].filename == __file__
+    with pytest.warns(hr.errors.WeakGuaranteeWarning):
+        hr.PrivateTreeClassifier(1000, max_depth=1).fit_tally(tally)
+
+
+def test_no_weak_guarantee_is_warned_of_without_a_guarantee():
+    X, y = conjunction()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", hr.errors.WeakGuaranteeWarning)
+        hr.PrivateTreeClassifier(1000, max_depth=1, random_state=0).fit(X, y)
+        hr.PrivateTreeClassifier(1000, max_depth=1, schema="from-data").fit(X, y)
+        hr.PrivateTreeClassifier(10, max_depth=1).fit(X, y)
+
+
 @pytest.mark.parametrize("name", ["private list, greedy", "private list, exact", "private tree, exact"])
 def test_no_rule_is_about_values_that_the_rows_do_not_have(name):
     data = pd.DataFrame({"sex": ["F", "M"] * 20, "hue": ["r", "g", "b", "r"] * 10})

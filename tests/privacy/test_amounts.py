@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.boundary.untrusted_text import parse_amount
-from hedgerow.privacy.amounts import LARGEST, amount_text, exact, total
+from hedgerow.privacy.amounts import LARGEST, amount_text, exact, guarantee_warning, total
 
 
 @given(st.fractions(0, 10**9) | st.floats(0, 1e299) | st.integers(0, 10**300))
@@ -116,3 +116,18 @@ def test_amounts_with_few_digits_are_shown_as_written():
     shown = [amount_text(amount) for amount in (0.1, 0.3, Fraction(1, 10), 1, 0, 1e-9, Fraction(1, 3), 1.0000049)]
     assert shown == ["0.1", "0.3", "0.1", "1", "0", "1e-09", "0.333334", "1.00001"]
     assert amount_text(Fraction(1, 10**999)) == "1e-999"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "named"),
+    [
+        (10, "1e-4", []),
+        ("10.1", 0, [r"epsilon = 10.1 .* exp\(10.1\)"]),
+        (1, "0.001", ["delta = 0.001 .* a row"]),
+        (1000, "0.5", ["epsilon = 1000", "delta = 0.5"]),
+    ],
+)
+def test_a_guarantee_that_protects_little_has_one_warning(epsilon, delta, named):
+    warning = guarantee_warning(exact(epsilon, "epsilon"), exact(delta, "delta"))
+    assert (warning is None) == (not named)
+    assert all(re.search(part, warning or "") for part in named)

@@ -92,8 +92,8 @@ def evaluate(
     with open_rows(data, table) as rows, reserved(output, room=ROOM, force=force) as write:
         label = target_name(rows.columns, None, declared)
         advice = unit_advice(rows.columns) if declared.unit is None else None
-        if advice:
-            say(f"warning: {advice}", err=True)
+        for warning in filter(None, (histogram.guarantee_warning, advice)):
+            say(f"warning: {warning}", err=True)
 
         def learn() -> Evaluation:
             with warnings.catch_warnings():

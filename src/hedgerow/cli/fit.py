@@ -152,6 +152,6 @@ def _learn(learner: PrivateSpecification, rows: CommandRows, label: str) -> Mode
     too_noisy = noise_warning(learner.exact_epsilon, unit)
     # From column names alone, which are public; `schema check` uses the values, and its output is private
     advice = unit_advice(rows.columns) if unit is None else None
-    for warning in filter(None, (too_noisy, advice)):
+    for warning in filter(None, (too_noisy, learner.guarantee_warning, advice)):
         say(f"warning: {warning}", err=True)
     return rows.learn(learner, label, quietly=cost is not None)

@@ -1,6 +1,7 @@
 """`hedgerow schema`: create, learn, print and check schemas."""
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,8 @@ from hedgerow.cli.options import DATA, FILE, number, option, with_groups
 from hedgerow.cli.output import ROOM, check_output, say, stage, write_file, written
 from hedgerow.cli.rows import UnitOptions, check_values, open_rows
 from hedgerow.cli.schema_wizard import import_draft, wizard
-from hedgerow.errors import ArgumentError, DomainError, SchemaError
-from hedgerow.privacy.amounts import amount_text, exact
+from hedgerow.errors import ArgumentError, DomainError, SchemaError, WeakGuaranteeWarning
+from hedgerow.privacy.amounts import amount_text, exact, guarantee_warning
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.booleans import learning_problems
@@ -225,10 +226,13 @@ def learn(
     schema.check_columns(Table.of(table))
     schema.check_unit(Table.of(table))
     check_values(Table.of(table), schema, [plan.name for plan in planned])  # before the charge
+    if too_weak := guarantee_warning(amount):
+        say(f"warning: {too_weak}", err=True)
     with reserved(output, room=ROOM, force=force) as write:
 
         def learn() -> Schema:
-            with stage("learning cut points"):
+            with stage("learning cut points"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", WeakGuaranteeWarning)  # printed above, without a line of source
                 return Schema.learn(table, schema, epsilon=amount, budget=account, bins=bins)
 
         learned = write_release(write, learn, lambda schema: mapping_text(output, schema.to_dict()), amount, account)

@@ -11,7 +11,14 @@ import numpy as np
 
 from hedgerow.boundary.arguments import RandomState, check_integer
 from hedgerow.boundary.arrays import Integers, Whole
-from hedgerow.errors import ArgumentError, ArgumentTypeError, DomainError, SchemaError, UnitWarning
+from hedgerow.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DomainError,
+    SchemaError,
+    UnitWarning,
+    WeakGuaranteeWarning,
+)
 from hedgerow.evaluation.evaluation import ALL, Evaluation, check_groups
 from hedgerow.evaluation.measures import ErrorBins
 from hedgerow.learn.inputs import check_labels
@@ -21,7 +28,7 @@ from hedgerow.models.files import rebuilt
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.models.score_bands import ScoreBands
-from hedgerow.privacy.amounts import Amount, exact, total
+from hedgerow.privacy.amounts import Amount, exact, guarantee_warning, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Charge, check_total, reasons
@@ -110,6 +117,8 @@ def evaluate(  # noqa: PLR0913 -- all but two are optional
     UnitWarning
         If the name of a column suggests that it identifies persons, but the schema declares no unit. Nothing has been
         charged at this point.
+    WeakGuaranteeWarning
+        If `epsilon` is above 10. Nothing has been charged at this point.
 
     Raises
     ------
@@ -139,6 +148,8 @@ def evaluate(  # noqa: PLR0913 -- all but two are optional
         options=MeasureOptions(costs, class_weight, bands),
         random_state=random_state,
     )
+    if too_weak := histogram.guarantee_warning:
+        warnings.warn(too_weak, WeakGuaranteeWarning, stacklevel=2)
     if isinstance(X, Tally):
         return histogram.fit_tally(X)
     return histogram.fit(X, y)
@@ -256,6 +267,11 @@ class Histogram:
     def _mechanism_of_numbers(self) -> DiscreteLaplace:
         """The noise on the histogram of true numbers."""
         return DiscreteLaplace(self.epsilon * _SHARE_OF_NUMBERS / rows_of(self.schema.unit))
+
+    @property
+    def guarantee_warning(self) -> str | None:
+        """A warning if ε is so large that the guarantee protects little; None for noise without a guarantee."""
+        return None if self.noise.no_guarantee_reason else guarantee_warning(self.epsilon)
 
     @property
     def has_reliability(self) -> bool:

@@ -100,12 +100,16 @@ class Specification:
 
     def fit_tally(self, tally: Tally, publish: Publish[T] = model_alone) -> T:
         """Learn a model from a tally, whose schema replaces the parameter `schema`."""
+        self.check_tally(tally)
+        return self.learn(tally.schema, TrainingRows(lambda: tally, lambda: int(tally.total().sum())), publish)
+
+    def check_tally(self, tally: Tally) -> None:
+        """Raise TypeError if this is not a tally, or an error if its schema does not suit the learner."""
         if not isinstance(tally, Tally):
             raise ArgumentTypeError(f"tally must be a Tally, got {type(tally).__name__}.")
         check_kept(self, tally.schema)
         if not tally.schema.no_guarantee:
             check_learnable(self, tally.schema)
-        return self.learn(tally.schema, TrainingRows(lambda: tally, lambda: int(tally.total().sum())), publish)
 
     def rows(self, data: TrainingData) -> TrainingRows:
         """Return the rows of a fit, not yet counted."""

@@ -254,6 +254,8 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
         specification, before = specification_of(self), dict(vars(self))
         try:
             vars(self).pop("n_features_in_", None)  # of an earlier fit
+            specification.check_tally(tally)
+            self._warn(specification, tally.schema, ())
             specification.fit_tally(tally, self._publish)
         except BaseException:
             self._undo(before)
@@ -470,6 +472,8 @@ class PrivateEstimator(TallyEstimator):
         if too_noisy := noise_warning(specification.exact_epsilon, schema.unit):
             specification.planned_charge(schema)  # raises if epsilon is too small to be used at all
             warn(too_noisy, errors.NoiseWarning)
+        if not schema.no_guarantee and (too_weak := specification.guarantee_warning):
+            warn(too_weak, errors.WeakGuaranteeWarning)
 
     def _publish(self, model: Any, /, **facts: Any) -> None:
         super()._publish(model, **facts)

@@ -16,7 +16,7 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress, one_thread
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.model import Model
-from hedgerow.privacy.amounts import Amount, amount_text, exact
+from hedgerow.privacy.amounts import Amount, amount_text, exact, guarantee_warning
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard, noise_fact
 from hedgerow.privacy.charge import Charge, Reserve, check_total, reasons, total_rho, unit_of
@@ -67,6 +67,13 @@ class PrivateSpecification(Specification):
     def exact_epsilon(self) -> Fraction:
         """The ε of the model for a unit of privacy."""
         return exact(self.epsilon or 0, "epsilon")
+
+    @property
+    def guarantee_warning(self) -> str | None:
+        """A warning if ε or δ is so large that the guarantee protects little; None for noise without a guarantee."""
+        if self.noise().no_guarantee_reason:
+            return None
+        return guarantee_warning(self.exact_epsilon, exact(getattr(self, "delta", None) or 0, "delta"))
 
     @property
     def adds_up_rho(self) -> bool:

@@ -18,6 +18,9 @@ LARGEST = Fraction(10**300)  # the largest amount, so that sums of amounts are f
 Amount = float | Fraction | Decimal | str  # the types of an amount in calls; `exact` gives its value
 _WRITTEN = re.compile(r"[0-9]{1,400}/[0-9]{1,400}|([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _LONGEST = 10**LONGEST_AMOUNT
+_LARGE_EPSILON = 10  # the last tier of Ponomareva et al., 2023
+# δ must be far below 1/n (Dwork and Roth, 2014, section 2.3), and few sensitive tables have fewer than 1,000 rows.
+_LARGE_DELTA = Fraction(1, 10_000)
 _LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at most
 
 
@@ -78,6 +81,23 @@ def amount_text(amount: Fraction | float, *, digits: int = 6, left: bool = False
     rounded = rounding.divide(Decimal(exactly.numerator), Decimal(exactly.denominator))
     text = f"{float(rounded):.{digits}g}"
     return text if Fraction(text) == Fraction(rounded) else f"{rounded.normalize():e}"
+
+
+def guarantee_warning(epsilon: Fraction, delta: Fraction = Fraction(0)) -> str | None:
+    """Return a warning if the guarantee of a release protects little, whatever the table; else None."""
+    warnings = list[str]()
+    if epsilon > _LARGE_EPSILON:
+        amount = amount_text(epsilon)
+        warnings.append(
+            f"epsilon = {amount} protects little: one row or unit can change the probability of a result by a factor "
+            f"of exp({amount}). Use at most {_LARGE_EPSILON}."
+        )
+    if delta > _LARGE_DELTA:
+        warnings.append(
+            f"delta = {amount_text(delta)} protects little: with this probability, a release may disclose a row or "
+            "unit. Use far less than 1/n for n rows, such as 1e-6."
+        )
+    return " ".join(warnings) or None
 
 
 def both_amounts(name: str, amount: Fraction | None) -> dict[str, float | str | None]:

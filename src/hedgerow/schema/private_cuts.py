@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,9 +14,9 @@ import numpy as np
 
 from hedgerow.boundary.arguments import check_integer
 from hedgerow.boundary.arrays import Integers
-from hedgerow.errors import ArgumentError, SchemaError, TooManyRowsError
+from hedgerow.errors import ArgumentError, SchemaError, TooManyRowsError, WeakGuaranteeWarning
 from hedgerow.privacy import exponential_mechanism as em
-from hedgerow.privacy.amounts import Amount, total
+from hedgerow.privacy.amounts import Amount, guarantee_warning, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.charge import Charge, check_total, reasons
 from hedgerow.privacy.facts import Fact
@@ -140,6 +141,8 @@ def with_private_cuts(
     declared.check_types(table)
     declared.check_unit(table)
     amount = Budget(epsilon).remaining  # raises an error if epsilon is not a valid amount
+    if source.no_guarantee_reason is None and (too_weak := guarantee_warning(amount)):
+        warnings.warn(too_weak, WeakGuaranteeWarning, stacklevel=3)
     planned = plan_cuts(dict(declared.attributes), amount / rows_of(unit), bins)
     for plan in planned:
         source.prepare(plan.mechanism)  # raises its errors before anything is charged

@@ -429,6 +429,11 @@ class Schema:
         random_state : NoiseSource, int, RandomState, Generator or None, default=None
             None uses secure noise. A seed, or another source, is for tests and voids the guarantee.
 
+        Warns
+        -----
+        WeakGuaranteeWarning
+            If `epsilon` is above 10. Nothing has been charged at this point.
+
         Raises
         ------
         BudgetExceededError
