@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.models import AttributePoints, Scorecard
-from hedgerow.models.point_lines import PointLine, point_lines
+from hedgerow.models.point_lines import PointLine, PointTable, point_lines
 from hedgerow.models.points import certain_losses, point_bins
 from hedgerow.schema import Boolean, Categorical, Integer, Label, Schema
 from hedgerow.schema.attributes import Attribute
@@ -89,6 +89,57 @@ def test_every_bin_is_in_one_line_with_its_points(case: Case) -> None:
             assert line.is_supported == any(place not in part.unsupported for place in places)
             seen += places
         assert sorted(seen) == list(range(attribute.n_bins))
+
+
+# --- folded attributes ------------------------------------------------------------------------------------------------
+
+QUIET, LOUD, CLEAR = ([0, 9], [9.0, 9.0]), ([0, 30], [9.0, 20.0]), ([0, 6], [9.0, 2.0])
+
+
+def table_of(*attributes: tuple[list[int], list[float] | None]) -> PointTable:
+    return PointTable(tuple(tuple(lines_of(Boolean(), *own)) for own in attributes))
+
+
+def folded(table: PointTable, *most: int) -> list[int]:
+    """Return the indices of the displayed attributes."""
+    return [table.lines.index(lines) for lines in table.folded(*most).shown]
+
+
+def test_points_may_be_noise_if_every_interval_includes_0() -> None:
+    assert [all(line.may_be_noise for line in lines) for lines in table_of(QUIET, LOUD, CLEAR).lines] == [
+        True,
+        True,
+        False,
+    ]
+    assert not any(line.may_be_noise for line in lines_of(Boolean(), [0, 9], None))
+    assert [line.may_be_noise for line in lines_of(Boolean(), [5, 9], [1.0, 1.0], 1)] == [False, True]
+
+
+def test_attributes_that_may_be_noise_are_folded_if_the_card_is_long() -> None:
+    table = table_of(QUIET, CLEAR, LOUD, ([0, 7], [9.0, 2.0]))
+    assert folded(table, 8) == [0, 1, 2, 3]
+    assert folded(table, 8, 3) == folded(table, 7) == [1, 3]
+    assert folded(table, 3) == folded(table, 7, 1) == [3]
+    (remark,) = table.folded(7).remarks
+    assert remark.startswith("2 of 4 attributes are folded, since all of their intervals include 0;")
+    assert "smallest ranges" in table.folded(3).remarks[0]
+    assert table.folded(8).remarks == []
+
+
+def test_the_widest_attribute_is_shown_if_all_may_be_noise() -> None:
+    assert folded(table_of(QUIET, LOUD, QUIET), 5) == [1]
+    assert folded(table_of(([0, 9], None), ([0, -30], None), ([4, 9], None)), 4) == [0, 1]
+    assert folded(PointTable(()), 5) == []
+
+
+def test_only_the_folded_text_omits_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = str(NOISY)
+    monkeypatch.setattr("hedgerow.models.scorecard.MOST_LINES", 9)
+    lines = str(NOISY).splitlines()
+    assert "ward" in NOISY.to_text() == full
+    assert [line.split()[0] for line in lines[:6]] == ["attribute", "age", "31", "61", "missing", "smoker"]
+    assert lines[8].split() == ["1", "more", "(folded)"]
+    assert "1 of 3 attributes are folded" in lines[-1]
 
 
 # --- losses within the noise -----------------------------------------------------------------------------------------

@@ -9,12 +9,12 @@ from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from hedgerow.models import AttributePoints
+from hedgerow.models import AttributePoints, Scorecard
 from hedgerow.models.plot import colour, points_plot
 from hedgerow.models.point_lines import PointLine, point_lines
 from hedgerow.models.points import point_bins
-from hedgerow.schema import Categorical
-from tests.models.scorecards import NOISY, THREE, TWO
+from hedgerow.schema import Categorical, Integer, Label, Schema
+from tests.models.scorecards import NOISY, NONE, THREE, TWO
 
 
 def lines(name: str, points: dict[str, int]) -> tuple[PointLine, ...]:
@@ -62,11 +62,21 @@ def test_bars_have_the_colour_of_the_class_that_points_favour() -> None:
     assert result[1:] == [colour(0), colour(1), colour(1)]
 
 
-def test_the_caption_states_omitted_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hedgerow.models.plot.MOST_ATTRIBUTES", 1)
-    axes = points_plot(GROUPS, ["points"], "the points", "caption")
-    assert widths(axes) == [[0, -5]]
-    assert axes.get_title(loc="left") == "the 1 of 2 attributes with the largest ranges of points; caption"
+def test_a_plot_folds_attributes_and_its_caption_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.models.plot._MOST_ATTRIBUTES", 1)
+    axes = NOISY.plot()
+    assert axes.get_yticklabels()[0].get_text() == "age: 17 to 30"
+    assert len(axes.get_yticklabels()) == 4
+    assert "2 of 3 attributes are folded" in axes.get_title(loc="left")
+
+
+def test_the_height_of_a_plot_is_limited_for_any_number_of_classes() -> None:
+    for n_classes in (2, 3, 7):
+        n = 1 if n_classes == 2 else n_classes
+        schema = Schema({f"x{i}": Integer(1, 20) for i in range(12)}, Label("y", tuple(range(n_classes))))
+        parts = tuple(AttributePoints(name, ((1,) * n, (2,) * n) * 10) for name in schema)
+        card = Scorecard(schema, (0,) * n, parts, 1, None, NONE)
+        assert 10 < card.plot().figure.get_size_inches()[1] < 15
 
 
 def test_three_classes_have_three_bars_a_bin_and_a_legend() -> None:

@@ -3,9 +3,8 @@
 import pandas as pd
 
 from hedgerow.models import AttributePoints, Scorecard
-from hedgerow.models.scorecard_form import card_text
 from hedgerow.schema import Boolean, Categorical, Label, Schema
-from tests.models.scorecards import NOISY, NONE, THREE, TWO, sheet
+from tests.models.scorecards import NOISY, NONE, THREE, TWO
 
 # 1 / (1 + exp(-0.1 t)) and, with 1.96 * 0.25 = 0.49 more or less in the exponent, its interval
 GOLDEN = """\
@@ -39,7 +38,7 @@ It includes neither sampling error nor the division of points among correlated a
 
 
 def test_the_text_is_a_table_of_points_and_of_risks() -> None:
-    assert str(TWO) == card_text(sheet(TWO)) == GOLDEN
+    assert str(TWO) == TWO.to_text() == GOLDEN
 
 
 def test_the_noise_on_points_is_in_the_table_and_explained() -> None:

@@ -40,7 +40,7 @@ def show(  # noqa: PLR0913 -- a parameter for each option
     types: Annotated[
         ColumnTypes | None, option("SQL column types: declared gives shorter SQL, any casts values.  \\[default: any]")
     ] = None,
-    full: Annotated[bool, option("Print every rule, leaf and tree of a large model.", "--full")] = False,
+    full: Annotated[bool, option("Print every rule, leaf and attribute of a large model.", "--full")] = False,
     plot: Annotated[Path | None, option("Draw the model (.png, .svg or .pdf).")] = None,
     paper: Annotated[Path | None, option("Draw a scorecard as a form to fill in by hand (.png, .svg or .pdf).")] = None,
     language: Annotated[

@@ -13,7 +13,7 @@ import numpy as np
 
 from hedgerow.boundary.arrays import Array
 from hedgerow.errors import ArgumentError, MissingPackageError
-from hedgerow.models.point_lines import TOO_FEW, PointLine
+from hedgerow.models.point_lines import TOO_FEW, PointLine, span_of
 from hedgerow.text.axes import Axes
 from hedgerow.text.language import _
 from hedgerow.text.markup import Html, element, joined
@@ -171,9 +171,19 @@ def _drawn_by(families: tuple[str, ...]) -> frozenset[str]:
     return frozenset(drawn("normal") & drawn("bold"))
 
 
-MOST_ATTRIBUTES = 12  # the maximum number of attributes in a plot
+_MOST_ATTRIBUTES, _MOST_BINS = 12, 60  # in a plot of one column of points, whose height is then at most 15 inches
 _LONGEST = 40  # characters of a name
 _BAND, _NO_ROWS = 0.25, "0.85"  # the opacity of intervals, and the shade of bins with too few rows
+
+
+def most_drawn(n_columns: int) -> tuple[int, int]:
+    """Return the largest numbers of bins and of attributes in a plot with this many columns of points."""
+    return int(_MOST_BINS / _thickness(n_columns)), _MOST_ATTRIBUTES
+
+
+def _thickness(n_columns: int) -> float:
+    """Return the height of a bin, compared with a bin with one column of points."""
+    return 1 + 0.25 * (n_columns - 1)
 
 
 def points_plot(
@@ -181,20 +191,10 @@ def points_plot(
 ) -> Axes:
     """Draw points by bin: steps for ordered bins, bars for other bins, each with its interval.
 
-    `names` are the names of the columns of points, for more than two classes.
+    `names` are the names of the columns of points, for more than two classes. The attributes are drawn in descending
+    order of the ranges of their points.
     """
-
-    def span(lines: Sequence[PointLine]) -> float:
-        return float(np.ptp([line.points for line in lines], axis=0).max())
-
-    ranked = sorted(attributes, key=lambda lines: -span(lines))[:MOST_ATTRIBUTES]
-    if len(ranked) < len(attributes):
-        caption = _(
-            "the {shown} of {all} attributes with the largest ranges of points; {caption}",
-            shown=len(ranked),
-            all=len(attributes),
-            caption=caption,
-        )
+    ranked = sorted(attributes, key=lambda lines: -span_of(lines))
     lines = [line for attribute in ranked for line in attribute]
     n_columns = max((len(line.points) for line in lines), default=1)
     if len(lines) * n_columns > MOST_DRAWN:
@@ -202,7 +202,7 @@ def points_plot(
         raise ArgumentError(f"at most {MOST_DRAWN} bars can be drawn, {got}")
     labels = [label for attribute in ranked for label in _labels(attribute)]
     n_names = len(names) * (n_columns > 1)
-    height = 1.3 + max(0.22 * len(lines) * (1 + 0.4 * (n_columns - 1)), 0.25 * (n_names + 1) * (n_names > 0))
+    height = 1.3 + max(0.22 * len(lines) * _thickness(n_columns), 0.25 * (n_names + 1) * (n_names > 0))
     ax = axes_of(ax, max(8, 5.5 + 0.07 * max((len(label) for label in labels), default=0)), height)
     _label(ax, ranked, labels)
     ax.set_title(plain(fill(shortened(caption, 300), 85)), fontsize="small", loc="left")

@@ -99,6 +99,13 @@ class PointLine:
         return tuple(ceil(NORMAL_95 * error) for error in self.errors)
 
     @property
+    def may_be_noise(self) -> bool:
+        """True if every interval of its points includes 0, or its bins have too few rows."""
+        if self.margins is None:
+            return not self.is_supported
+        return all(abs(points) <= margin for points, margin in zip(self.points, self.margins, strict=True))
+
+    @property
     def intervals(self) -> list[str]:
         """The interval of each number of points as text."""
         if not self.is_supported:
@@ -128,6 +135,49 @@ def _line(part: AttributePoints, bins: tuple[PointBin, ...]) -> PointLine:
     return PointLine(bins, errors, tuple(map(part.has_support, bins)), part.support(places))
 
 
+def span_of(lines: Sequence[PointLine]) -> int:
+    """Return the range of an attribute's points, the largest of its columns."""
+    return max(max(column) - min(column) for column in zip(*(line.points for line in lines), strict=True))
+
+
+@dataclass(frozen=True)
+class Folding:
+    """The attributes that a text or plot shows; the other attributes are folded.
+
+    Attributes
+    ----------
+    shown : tuple of tuple of PointLine
+        The lines of each displayed attribute, in the order of the scorecard.
+    n_folded : int
+        The number of folded attributes.
+    is_noise : bool
+        True if the intervals of all folded attributes include 0.
+    """
+
+    shown: tuple[tuple[PointLine, ...], ...]
+    n_folded: int = 0
+    is_noise: bool = False
+
+    @property
+    def remarks(self) -> list[str]:
+        """The sentence about the folded attributes; empty if there are none."""
+        if not self.n_folded:
+            return []
+        message = (
+            gettext_noop(
+                "{folded} of {all} attributes are folded, since all of their intervals include 0; they count in each "
+                "total; to_text() and `hedgerow show --full` show every attribute"
+            )
+            if self.is_noise
+            else gettext_noop(
+                "{folded} of {all} attributes are folded, first attributes whose intervals all include 0, then those "
+                "with the smallest ranges of points; they count in each total; to_text() and `hedgerow show --full` "
+                "show every attribute"
+            )
+        )
+        return [_(message, folded=self.n_folded, all=self.n_folded + len(self.shown))]
+
+
 @dataclass(frozen=True)
 class PointTable:
     """All lines of a scorecard.
@@ -144,6 +194,26 @@ class PointTable:
     def all_lines(self) -> tuple[PointLine, ...]:
         """The lines of all attributes, one attribute after the other."""
         return tuple(line for lines in self.lines for line in lines)
+
+    def folded(self, most_lines: int, most_attributes: int | None = None) -> Folding:
+        """Return which attributes to show, if the table has more than `most_lines` lines or `most_attributes`.
+
+        Attributes whose points may be noise are folded first. Then the attributes with the smallest ranges of points
+        are folded. At least one attribute is shown.
+        """
+        most = len(self.lines) if most_attributes is None else most_attributes
+        if len(self.all_lines) <= most_lines and len(self.lines) <= most:
+            return Folding(self.lines)
+        noise = {place for place, lines in enumerate(self.lines) if all(line.may_be_noise for line in lines)}
+        ranked = sorted(range(len(self.lines)), key=lambda place: (place in noise, -span_of(self.lines[place])))
+        kept, n_lines = set[int](), 0
+        for place in ranked[: max(len(ranked) - len(noise), 1)]:
+            n_lines += len(self.lines[place])
+            if kept and (len(kept) == most or n_lines > most_lines):
+                break
+            kept.add(place)
+        folded = set(ranked) - kept
+        return Folding(tuple(self.lines[place] for place in sorted(kept)), len(folded), folded <= noise)
 
     @cached_property
     def has_intervals(self) -> bool:

@@ -14,11 +14,12 @@ from hedgerow.models.caveats import Caveat, of_class_totals, of_points_of_a_numb
 from hedgerow.models.conditions import Dialect
 from hedgerow.models.count_noise import CountNoise
 from hedgerow.models.importance import point_importances
+from hedgerow.models.leaf_groups import MOST_LINES
 from hedgerow.models.leaf_release import Support
 from hedgerow.models.model import ColumnTypes, DialectName, Listing, Model, RowDecisions
-from hedgerow.models.plot import points_plot
+from hedgerow.models.plot import most_drawn, points_plot
 from hedgerow.models.pmml import scorecard_model
-from hedgerow.models.point_lines import BY_NOISE, PointLine
+from hedgerow.models.point_lines import BY_NOISE, Folding, PointLine
 from hedgerow.models.point_scale import PointScale
 from hedgerow.models.point_totals import PointTotals
 from hedgerow.models.points import (
@@ -39,7 +40,7 @@ from hedgerow.models.totals import ClassTotals, NumberTotals
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema.schema import Schema
 from hedgerow.text.axes import Axes
-from hedgerow.text.language import LANGUAGES, Language, _, gettext_noop, in_language
+from hedgerow.text.language import LANGUAGES, Language, _, enumerated, gettext_noop, in_language
 from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import number_of, shown
 from hedgerow.text.values import Value, listed, printable
@@ -489,17 +490,20 @@ class Scorecard(Model):
         return form_html(self._totals) + Html("".join(element("p", remark) for remark in self._remarks))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the points by bin for the 12 attributes with the largest ranges of points, and return the axes.
+        """Draw the points by bin, and return the axes.
 
         Ordered bins are drawn as steps, other bins as bars, with their 95 % noise intervals if the noise is known. Bins
-        with too few rows are grey.
+        with too few rows are grey. At most 12 attributes are drawn, with as many bins as fit a page. Otherwise,
+        attributes whose intervals all include 0 are folded first, then those with the smallest ranges of points.
         """
         totals = self._totals
         has_intervals = any(line.margins for line in totals.table.all_lines)
         title = totals.plot_title
         if has_intervals:
             title = _("{points}; intervals: {interval}", points=title, interval=_(BY_NOISE))
-        return points_plot(totals.table.lines, totals.columns, title, self._caption, ax)
+        folding = totals.table.folded(*most_drawn(len(totals.columns)))
+        caption = enumerated([self._caption, *folding.remarks])
+        return points_plot(folding.shown, totals.columns, title, caption, ax)
 
     def form(self, ax: Axes | None = None, *, language: Language = "en") -> Axes:
         """Draw a form to print and to fill in by hand, and return the axes.
@@ -543,7 +547,15 @@ class Scorecard(Model):
 
     @property
     def _text(self) -> str:
-        return "\n".join([card_text(self._totals), *(f"({remark})" for remark in self._remarks)])
+        return self._folded_text(self._totals.table.folded(MOST_LINES))
+
+    @property
+    def _full_text(self) -> str:
+        return self._folded_text(Folding(self._totals.table.lines))
+
+    def _folded_text(self, folding: Folding) -> str:
+        remarks = [*folding.remarks, *self._remarks]
+        return "\n".join([card_text(self._totals, folding), *(f"({remark})" for remark in remarks)])
 
     @property
     def _remarks(self) -> list[str]:

@@ -6,9 +6,9 @@ from textwrap import wrap
 import numpy as np
 
 from hedgerow.boundary.arrays import Whole
-from hedgerow.models.point_lines import BY_NOISE, PointLine
+from hedgerow.models.point_lines import BY_NOISE, Folding, PointLine
 from hedgerow.models.point_totals import ListedTotal, PointTotals
-from hedgerow.text.language import _, pgettext
+from hedgerow.text.language import _, ngettext, pgettext
 from hedgerow.text.markup import Html, element
 from hedgerow.text.messages import aligned
 from hedgerow.text.values import printable
@@ -16,17 +16,20 @@ from hedgerow.text.values import printable
 _WIDEST = 40  # the width in characters to which a column of text is aligned; longer names and classes exceed it
 
 
-def card_text(totals: PointTotals) -> str:
+def card_text(totals: PointTotals, folding: Folding) -> str:
+    """Return the points of the displayed attributes, the base, and the meaning of totals as text."""
     table = totals.table
     titles = table.titles(totals.columns)
     blank = [""] * len(titles)
     rows = [[_("attribute"), _("bin"), *titles]]
-    for lines in table.lines:
+    for lines in folding.shown:
         for place, line in enumerate(lines):
             label = line.label()
             first, *rest = wrap(label, _WIDEST, break_on_hyphens=False) if len(line.bins) > 1 else [label]
             rows.append(["" if place else printable(line.attribute), first, *table.cells(line)])
             rows += [["", part, *blank] for part in rest]
+    if folding.n_folded:
+        rows.append([ngettext("{count} more", "{count} more", folding.n_folded), _("(folded)"), *blank])
     rows.append([pgettext("scorecard", "base"), "", *table.base_cells(totals.base)])
     below = [*totals.lead, ""] if totals.lead else []
     notes = [] if totals.has_one_total else totals.notes
