@@ -263,7 +263,7 @@ def test_without_a_schema_non_boolean_columns_raise_an_error_with_advice(bins, c
     [
         (pd.DataFrame({"a": [True]}), "y", None, DomainError, "column 'y': the table has no such column"),
         (pd.DataFrame({"b": ["u"]}), ["no"], DECLARED, DomainError, "column 'a': the table has no such column"),
-        (np.array([["u", "v"]]), ["no"], DECLARED, DomainError, r"expected 1 columns \(a\), got 2"),
+        (np.array([["u", "v"]]), ["no"], DECLARED, DomainError, r"expected 1 column \(a\), in this order, got 2"),
         (pd.DataFrame({"a": ["u"]}), ["no", "yes"], DECLARED, DomainError, "labels must have the same length"),
         (pd.DataFrame({"a": [True]}), [0, 1], None, DomainError, "labels must have the same length"),
         (np.array([["u"]]), "y", DECLARED, TypeError, "labels must be .* got 'y'"),

@@ -117,3 +117,5 @@ def test_an_estimator_names_itself_if_it_has_no_such_parameter(estimator):
         estimator(depths=2)
     with pytest.raises(TypeError, match=f"^{estimator.__name__}: too many positional arguments"):
         estimator(1.0, 2)
+    with pytest.raises(TypeError, match=r"Did you mean 'schema'\?"):
+        estimator(shema=None)

@@ -43,12 +43,14 @@ def model_of(clf):
     return next(getattr(clf, name) for name in ("rule_list_", "tree_", "scorecard_") if hasattr(clf, name))
 
 
-def test_pictures_and_exports_are_those_of_the_model(fitted):
+def test_pictures_and_exports_are_those_of_the_model(fitted, tmp_path):
     model = model_of(fitted)
     assert fitted.to_sql() == model.to_sql()
     assert fitted.to_sql("postgres") == model.to_sql("postgres") != model.to_sql()
     assert fitted.to_html() == model.to_html()
     assert fitted.to_page() == model.to_page()
+    fitted.save(tmp_path / "model.json")
+    assert hr.models.load_model(tmp_path / "model.json").to_dict() == model.to_dict()
     axes = fitted.plot()
     assert isinstance(axes, Axes)
     assert fitted.plot(axes) is axes

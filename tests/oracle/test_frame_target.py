@@ -115,7 +115,7 @@ def test_bins_of_an_array_apply_by_position_whatever_their_names():
     asked = hr.Oracle(X, [0, 1, 1], None)
     answer = asked.error_marginals(Schema({"length": WHOLE, "width": WHOLE}), Always(1))
     assert answer.wrong.tolist() == [1, 0, 0, 0, 0, 0, 1, 0]
-    with pytest.raises(hr.errors.DomainError, match=r"expected 1 columns \(length\), got 2"):
+    with pytest.raises(hr.errors.DomainError, match=r"expected 1 column \(length\), in this order, got 2"):
         asked.marginals(Schema({"length": WHOLE}))
 
 

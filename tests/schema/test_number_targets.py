@@ -119,7 +119,7 @@ def test_faults_in_files_have_lines(body, message):
 
 
 def test_a_number_has_no_classes():
-    with pytest.raises(SchemaError, match="needs a label with classes"):
+    with pytest.raises(SchemaError, match=r"needs a label with classes.* use `predict`"):
         Schema({"a": Boolean()}, Number("y", 0, 1)).classes  # noqa: B018
 
 

@@ -169,7 +169,7 @@ FRAME = pd.DataFrame({"age": [1, 2]})
             "every number has declared cut points",
         ),
         (FRAME, Schema({"dose": Real(0, 9)}), {"epsilon": 1}, DomainError, "column 'dose'"),
-        (np.ones((2, 2)), AGE, {"epsilon": 1}, DomainError, r"expected 1 columns \(age\), got 2"),
+        (np.ones((2, 2)), AGE, {"epsilon": 1}, DomainError, r"expected 1 column \(age\), in this order, got 2"),
     ],
 )
 def test_invalid_requests_cost_nothing_and_read_no_row(monkeypatch, frame, declared, arguments, error, message):

@@ -273,7 +273,7 @@ def test_a_column_is_looked_for_before_any_row_is_touched(monkeypatch):
     schema = Schema({"a": Boolean(), "n": Integer(0, 9)})
     with pytest.raises(DomainError, match="column 'n'"):
         schema.encode(Table.of(pd.DataFrame({"a": [True], "b": [1]})))
-    with pytest.raises(DomainError, match=r"expected 2 columns \(a, n\), got 3"):
+    with pytest.raises(DomainError, match=r"expected 2 columns \(a, n\), in this order, got 3"):
         schema.encode(Table.of(np.zeros((1, 3))))
 
 

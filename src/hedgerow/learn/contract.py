@@ -38,6 +38,7 @@ from hedgerow.schema.spellings import KEY
 from hedgerow.schema.targets import Label
 from hedgerow.tables.frames import Labels, Table, check_same_index, column_of
 from hedgerow.tally import Tally
+from hedgerow.text.messages import near_miss
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -87,7 +88,9 @@ def parameters_of(learner: Callable[P, Specification]) -> Callable[[Any], Callab
             try:
                 bound = parameters.bind(*args, **kwargs)
             except TypeError as error:
-                raise ArgumentTypeError(f"{type(self).__name__}: {error}.") from None
+                names = parameters.parameters
+                unknown = next((name for name in kwargs if name not in names), None)
+                raise ArgumentTypeError(f"{type(self).__name__}: {error}.{near_miss(unknown, names)}") from None
             bound.apply_defaults()
             vars(self).update(bound.arguments)
 
@@ -134,6 +137,7 @@ class FittedModelMixin:
         check_is_fitted(self)
         return X
 
+    save = of_model(Model.save)
     plot = of_model(Model.plot)
     to_sql = of_model(Model.to_sql)
     to_html = of_model(Model.to_html)
@@ -304,7 +308,8 @@ class TallyEstimator(FittedModelMixin, BaseEstimator):
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_samples, n_features)
-            The rows. A frame needs only the columns that the model uses.
+            The rows. A frame needs only the columns that the model uses. The columns of an array are read by position,
+            in the order of all attributes of the schema, also if the estimator was fitted to a frame.
 
         Returns
         -------

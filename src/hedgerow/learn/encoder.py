@@ -120,7 +120,8 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):
             raise ArgumentTypeError(f"schema must be a Schema, got {type(self.schema).__name__}.")
         if self.schema.charges or self.schema.no_guarantee or self.schema.unit or self.schema.weight:
             problem = "the schema must have no charge, unit, weight or missing guarantee: later steps would ignore them"
-            raise ArgumentError(f"{problem}. Fit a private estimator with this schema on the table itself.")
+            advice = "Fit a private estimator with this schema on the table itself, or encode without a guarantee"
+            raise ArgumentError(f"{problem}. {advice} by Schema(schema.attributes, schema.label).")
 
     def _checked(self, X: Any) -> Table:
         self._check_schema()

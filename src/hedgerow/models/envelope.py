@@ -62,7 +62,7 @@ class SealedFile(ABC):
         return cls.from_dict(parse(text))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a JSON file atomically; OSError if it cannot be written."""
+        """Write a JSON file atomically, which replaces an existing file; OSError if it cannot be written."""
         write_whole(path, self.to_json())
 
     @classmethod

@@ -176,7 +176,8 @@ class Model(SealedFile):
         Parameters
         ----------
         X : pandas, polars or pyarrow frame, or array of shape (n_rows, n_attributes)
-            Rows. A frame needs only the columns that the model uses.
+            Rows. A frame needs only the columns that the model uses. The columns of an array are read by position, in
+            the order of all attributes of the schema.
 
         Raises
         ------

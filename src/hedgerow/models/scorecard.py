@@ -480,6 +480,9 @@ class Scorecard(Model):
         within the noise, the code is, for example, "(within the noise, 3)" instead of the name. If the bin has too few
         rows for its own points, the code is, for example, "(too few rows, 3)". For `favourable` see `reasons`.
         """
+        if not self.has_one_total:
+            problem = "PMML scorecards have a single total, for two classes or a number"
+            raise ArgumentError(f"{problem}; got {len(self.base)} classes. Use to_sql or to_python.")
         is_high, bins, prediction = self._is_high(favourable), self._totals.bins, self._totals.pmml
         return self._pmml_document(
             scorecard_model(self.parts, bins, self.base, self.schema, prediction, highest_is_best=is_high)

@@ -228,8 +228,9 @@ class Schema:
         """The label with its classes; SchemaError if there is no label, or if the target is a number."""
         if isinstance(self.target, Label):
             return self.target
-        problem = "this operation needs a label with classes, but the target is a number; use a regressor."
-        raise SchemaError(problem, attribute=self.target.name)
+        problem = "this operation needs a label with classes, but the target is a number"
+        advice = "learn it with a regressor, and use `predict`."
+        raise SchemaError(f"{problem}; {advice}", attribute=self.target.name)
 
     @property
     def target(self) -> Target:
@@ -260,7 +261,9 @@ class Schema:
         No row is read.
         """
         if table.names is None and table.width != len(self):
-            raise DomainError(f"expected {len(self)} columns ({listed(self.names)}), got {table.width}.")
+            expected = f"{number_of(len(self), 'column')} ({listed(self.names)}), in this order"
+            problem = f"expected {expected}, got {table.width}; an array has no column names"
+            raise DomainError(f"{problem}, so its columns are read by position. Pass a frame to select them by name.")
         self.check_underived(table.names, names)
         table.require(self.columns(names))
 
