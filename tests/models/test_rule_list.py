@@ -116,7 +116,9 @@ def test_an_absent_column_is_named() -> None:
 
 
 def test_an_array_must_be_as_wide_as_the_schema() -> None:
-    with pytest.raises(DomainError, match=r"^expected 3 columns \(age, sex, smoker\), in this order, got 2; .*position"):
+    with pytest.raises(
+        DomainError, match=r"^expected 3 columns \(age, sex, smoker\), in this order, got 2; .*position"
+    ):
         MODEL.predict(np.zeros((2, 2)))
 
 
