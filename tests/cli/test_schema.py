@@ -222,6 +222,7 @@ def test_a_check_reports_on_all_columns_with_lines_and_shows_no_value(folder, ru
         "dose    real               1        0           0        0",
         "ill     label              0        1           0        1  5",
         "",
+        "sex has values outside its domain; correct them, or add to its line: outside: bin",
         "`hedgerow fit` does not accept this table.",
     ]
     assert err.startswith("error: column 'age': some values do not fit the schema, here and in 2 other columns")

@@ -34,6 +34,7 @@ def test_an_engine_counts_what_memory_counts(load, storage):
     assert counts(result) == counts(expected)
     assert dict(result.missing_words) == dict(expected.missing_words)
     assert (storage == "text") == bool(result.missing_words)
+    assert result.policies == expected.policies
     assert len({column.refused for column in result.columns}) > 2
     assert (result.n_rows, result.unused, result.is_accepted) == (len(values), ("note",), False)
     assert {column.rows for column in result.columns} == {()}

@@ -1,6 +1,7 @@
 """How tables fit schemas, against what `encode` says of each row alone."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,34 @@ def test_missing_and_outside_values_are_counted_under_every_policy(attribute, va
     (result,) = fit_of(Table.of(frame), Schema({"c": attribute})).columns
     read = [reading_of(attribute, value) for value in values]
     assert (result.missing, result.outside + result.unread) == (read.count("missing"), read.count("outside"))
+
+
+@given(attributes, texts)
+def test_proposed_policies_accept_all_rows_that_can_be_read(attribute, values):
+    table = Table.of(pd.DataFrame({"c": pd.Series(values, dtype="object")}))
+    result = fit_of(table, Schema({"c": attribute}))
+    policies = dict(result.policies).get("c", {})
+    (column,), has_policy = result.columns, attribute.outside_policies != ("error",)
+    unread = column.unread if has_policy else column.unread + column.outside
+    assert bool(policies) == (column.refused > unread)
+    assert result.to_dict()["policies"] == ({"c": {key: [*own] for key, own in policies.items()}} if policies else {})
+    for chosen in product(*policies.values()):
+        changed = replace(attribute, **dict(zip(policies, chosen, strict=True)))
+        (column,) = fit_of(table, Schema({"c": changed})).columns
+        assert column.refused == unread
+
+
+def test_the_advice_has_the_lines_to_add_to_the_schema():
+    frame = pd.DataFrame(
+        {"age": ["", "130", "9"], "sex": ["", "F", "X"], "on": ["", "1", "0"], "dose": ["NA", "1", "1"]}
+    )
+    advice = fit_of(Table.of(frame.assign(ill="no")), SCHEMA).advice
+    assert advice[1:] == (
+        "age has missing values and values outside its domain; correct them, or add to its line: missing: bin, "
+        "outside: clip or outside: bin",
+        "sex has values outside its domain; correct them, or add to its line: outside: bin",
+        "on has missing values; correct them, or add to its line: missing: bin",
+    )
 
 
 def reading_of(attribute, value):

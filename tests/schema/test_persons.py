@@ -22,13 +22,18 @@ def test_names_of_persons(name):
     assert names_key(name)
 
 
-@pytest.mark.parametrize("name", ["id", "visit_id", "record_id", "uuid", "Unnamed: 0"])
+NAMES = ("rownames", "row.names", "row_id", "first_name", "fakeLastName", "Surname", "patient_name", "name")
+
+
+@pytest.mark.parametrize("name", ["id", "visit_id", "record_id", "uuid", "Unnamed: 0", *NAMES])
 def test_names_of_rows_are_not_persons(name):
     assert not names_person(name)
     assert names_key(name)
 
 
-@pytest.mark.parametrize("name", ["age", "household_size", "patient_age", "is_patient", "paid", "video", "number", ""])
+@pytest.mark.parametrize(
+    "name", ["age", "household_size", "patient_age", "is_patient", "paid", "video", "number", "", "drug_name", "rowing"]
+)
 def test_other_names(name):
     assert not names_key(name)
     assert unit_advice([name]) is None

@@ -99,7 +99,12 @@ _NAMES = re.compile(
     f"(.* )?(({_PERSON})s? ?({_KEY})|pid|mrn|ssn|pseudonym)"
     "|patient|person|subject|participant|respondent|proband|customer|household|account|nhs number"
 )
-_IDENTIFIES = re.compile(r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number)|unnamed [0-9]+")  # pandas: unnamed
+_OF_NAMES = "first|last|given|family|middle|maiden|full"
+_IDENTIFIES = re.compile(
+    r"(.* )?(id|uid|uuid|guid|key|mrn|ssn|nhs number)"
+    f"|(.* )?(({_OF_NAMES}) ?name|forename|surname)s?|(({_PERSON})s? ?)?name"
+    r"|row ?(names?|ids?|no|nr|num|number)|unnamed [0-9]+"  # R: rownames, pandas: unnamed
+)
 _FEWEST = 20  # distinct values from which on a column of text may identify persons
 
 

@@ -35,6 +35,10 @@ SpelledValues = tuple[tuple[Value, tuple[Value, ...]], ...]
 """Values with their other spellings."""
 
 
+Policies = Mapping[str, tuple[str, ...]]
+"""Keys of an attribute, ``missing`` and ``outside``, with the policies that they may have."""
+
+
 @dataclass(frozen=True)
 class ColumnFit:
     """Counts of a column's values that do not fit their attribute, the label or the unit."""
@@ -73,6 +77,8 @@ class TableFit:
     dates: tuple[tuple[str, tuple[str, ...]], ...] = ()
     # Columns of text that do not fit, with their values and the spellings of each, both declared and usual
     spellings: tuple[tuple[str, SpelledValues], ...] = ()
+    # Attributes that do not fit, with the keys that would accept their missing values and values outside the domain
+    policies: tuple[tuple[str, Policies], ...] = ()
     footer: int = 0  # the number of last rows that do not fit and look like totals, notes or blank rows
 
     @property
@@ -104,17 +110,20 @@ class TableFit:
             {**counts, "footer": self.footer, "spellings": {name: _json_of(groups) for name, groups in self.spellings}}
             | {key: list(values) for key, values in lists.items()}
             | {key: {name: list(words) for name, words in pairs} for key, pairs in named.items()}
+            | {"policies": {name: {key: list(own) for key, own in keys.items()} for name, keys in self.policies}}
         )
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """Advice on dates, words for missing values, marks in numbers, spellings and footers, but not on bounds."""
+        """Advice on dates, missing values, marks in numbers, spellings, policies and footers, but not on bounds."""
         kinds = {column.name: column.kind for column in self.columns}
         words = [_words_advice(name, kinds[name], words) for name, words in self.missing_words]
         dates = [_date_advice(name, kinds.get(name) == "date", *formats) for name, formats in self.dates]
         marks = [_marks_advice(name, options) for name, options in self.number_marks]
         spelled = [_spellings_advice(name, kinds[name] == "label", groups) for name, groups in self.spellings]
-        return (*dates, *words, *marks, *spelled, *([footer_sentence(self.footer)] if self.footer else []))
+        named = {name for name, _ in (*self.missing_words, *self.dates, *self.number_marks, *self.spellings)}
+        policies = [_policies_advice(name, keys) for name, keys in self.policies if name not in named]
+        return (*dates, *words, *marks, *spelled, *policies, *([footer_sentence(self.footer)] if self.footer else []))
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
         """Return the result as a table; it lists lines of the file instead of rows if `lines` has the line of each."""
@@ -156,6 +165,13 @@ def _marks_advice(name: str, options: Sequence[str]) -> str:
 def _spellings_advice(name: str, is_label: bool, groups: SpelledValues) -> str:
     line = printable(spellings_line("classes" if is_label else "values", groups))
     return f"{printable(name)} contains other spellings of its values; if they mean the same, write: {line}"
+
+
+def _policies_advice(name: str, policies: Policies) -> str:
+    values = {"missing": "missing values", "outside": "values outside its domain"}
+    lines = [" or ".join(f"{key}: {policy}" for policy in own) for key, own in policies.items()]
+    problem = f"{printable(name)} has {' and '.join(values[key] for key in policies)}"
+    return f"{problem}; correct them, or add to its line: {', '.join(lines)}"
 
 
 def _json_of(groups: SpelledValues) -> list[dict[str, Any]]:
@@ -204,6 +220,7 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
             {column.name: recognised_marks(column) for column in refused if column.name in schema.number_columns}
         ),
         dates=dates,
+        policies=undeclared_policies(columns, schema),
         spellings=_nonempty({column.name: _spellings(column, schema) for column in refused}),
         footer=footer_rows([table.column(name, 0) for name in names]) if refused else 0,
     )
@@ -235,6 +252,20 @@ def undeclared_words(name: str, words: Sequence[str], schema: Schema) -> tuple[s
     target = schema.extra_columns.get(name)
     known += tuple(value for value, _ in target.spellings(is_text=True)) if isinstance(target, Target) else ()
     return tuple(word for word in words if word not in map(str, known))
+
+
+def undeclared_policies(columns: Sequence[ColumnFit], schema: Schema) -> tuple[tuple[str, Policies], ...]:
+    """Return the policies that would accept the missing values, and the values outside the domain, of attributes."""
+
+    def policies(fit: ColumnFit, attribute: Attribute) -> Policies:
+        outside = tuple(policy for policy in attribute.outside_policies if policy != "error")
+        refused = {
+            "missing": ("bin",) if fit.missing and attribute.missing == "error" else (),
+            "outside": outside if fit.outside and attribute.outside == "error" else (),
+        }
+        return {key: own for key, own in refused.items() if own}
+
+    return _nonempty({fit.name: policies(fit, schema[fit.name]) for fit in columns if fit.name in schema.names})
 
 
 def _date_formats(column: Column, schema: Schema) -> tuple[str, ...]:
