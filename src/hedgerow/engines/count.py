@@ -178,8 +178,8 @@ def engine_fit(table: Expression, schema: Schema) -> TableFit:
     refused = [fit.name for fit in fits if fit.refused and fit.name in columns and columns[fit.name].kind == "text"]
     by_name = {name: undeclared_words(name, _usual_words(table, columns[name]), schema) for name in refused}
     words = tuple((name, words) for name, words in by_name.items() if words)
-    found, policies = findings_from_names(names, schema), undeclared_policies(fits, schema)
-    return TableFit(int(numbers["n"]), tuple(fits), *found, missing_words=words, policies=policies)
+    by_names, policies = findings_from_names(names, schema), undeclared_policies(fits, schema)
+    return TableFit(int(numbers["n"]), tuple(fits), *by_names, missing_words=words, policies=policies)
 
 
 def _usual_words(table: Expression, column: EngineColumn) -> tuple[str, ...]:
