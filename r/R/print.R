@@ -167,6 +167,18 @@ leaf_lines <- function(object, full) {
                                  counted(length(object$predictions), ""), parts[1], parts[2]))
 }
 
+MOST_WEIGHTS <- 8L # classes
+
+# The costs of the fit as in Python: weights, if all errors on the rows of a class cost the same.
+costs_line <- function(object) {
+  costs <- object$costs
+  if (is.null(costs)) return(NULL)
+  weights <- vapply(seq_len(nrow(costs)), function(k) if (costs[k, k] == 0 && length(unique(costs[k, -k])) == 1L) costs[k, -k][1] else NA_real_, 0)
+  if (anyNA(weights)) return("(the fit minimised costs that differ between errors; the file has the costs)")
+  named <- sprintf("%s: %s", printable(shown_classes(object)), sprintf("%g", weights))
+  sprintf("(weights of errors in the fit, by class: %s%s)", paste(named[seq_len(min(length(named), MOST_WEIGHTS))], collapse = ", "), if (length(named) > MOST_WEIGHTS) ", ..." else "")
+}
+
 points_lines <- function(object) {
   table <- points_frame(object)
   if (nrow(table)) table$attribute[duplicated(table$attribute)] <- ""
@@ -249,7 +261,7 @@ range_line <- function(object) {
 
 print.hedgerow <- function(x, full = FALSE, ...) {
   scorecard <- function() c(points_lines(x), "", meaning_line(x), noise_line(x))
-  cat(if (x$kind == "scorecard") scorecard() else leaf_lines(x, full), "", guarantee_line(x), sep = "\n")
+  cat(if (x$kind == "scorecard") scorecard() else c(leaf_lines(x, full), costs_line(x)), "", guarantee_line(x), sep = "\n")
   invisible(x)
 }
 

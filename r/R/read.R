@@ -76,7 +76,7 @@ model_of <- function(data) {
   derived <- names(attributes)[!vapply(attributes, function(a) is.null(a$derived), NA)]
   if (any(sources %in% derived)) unreadable("an attribute is derived from another derived attribute")
   model <- list(kind = sub("^hedgerow/", "", data$format), target = target, attributes = attributes,
-                privacy = data$privacy, digest = data$digest)
+                privacy = data$privacy, digest = data$digest, costs = costs_of(data$costs, target))
   model <- switch(model$kind,
     "rule-list" = rule_list_of(model, data$rules),
     "tree" = tree_of(model, data$root),
@@ -99,6 +99,14 @@ target_of <- function(label) {
   words <- vapply(label$classes, class_word, "")
   if (anyDuplicated(words)) unreadable("a class is listed more than once")
   list(name = label$name, number = FALSE, type = types[1], values = words, ordered = isTRUE(label$ordered))
+}
+
+# The costs that the fit minimised, by actual class, then by predicted class.
+costs_of <- function(lines, target) {
+  if (is.null(lines)) return(NULL)
+  size <- length(target$values)
+  if (target$number || length(lines) != size || any(lengths(lines) != size)) unreadable("costs must have a number for each pair of classes")
+  matrix(as.numeric(unlist(lines)), size, byrow = TRUE)
 }
 
 class_word <- function(x) if (is.logical(x)) if (x) "True" else "False" else if (is.character(x)) x else word_of(x)

@@ -479,6 +479,14 @@ def test_leaves_are_printed_by_the_rule_of_python_and_folded_alike(make, kind, l
             assert [item.split() for item in lines_of(result)] == [item.split() for item in lines_of(text)]
 
 
+@pytest.mark.parametrize("costs", [((0, 1, 1), (10, 0, 10), (0.5, 0.5, 0)), ((0, 1, 2), (1, 0, 1), (1, 1, 0))])
+def test_weights_and_costs_of_a_fit_are_printed_as_in_python(costs, library: Path, tmp_path: Path) -> None:
+    schema = Schema({"smoker": Boolean()}, Label("ill", ("no", "yes", "a, b")))
+    RuleList(schema, (Rule((), label="no"),), NONE, costs).save(tmp_path / "rules.json")
+    (said,) = [line for line in str(RuleList.load(tmp_path / "rules.json")).splitlines() if "the fit" in line]
+    assert said in run(library, "print", tmp_path / "rules.json").splitlines()
+
+
 def test_the_package_passes_the_check_of_r(tmp_path: Path) -> None:
     env = {**os.environ, "_R_CHECK_SYSTEM_CLOCK_": "0", "_R_CHECK_CRAN_INCOMING_": "false", "LC_ALL": "C.UTF-8"}
     for command in (["build", PACKAGE], ["check", "--as-cran", "--no-manual", f"hedgerow_{__version__}.tar.gz"]):
