@@ -45,6 +45,16 @@ def test_a_file_is_written_whole_with_the_rights_it_had(tmp_path, mode):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("old", [None, 0o644])
+def test_only_the_owner_reads_a_file_with_private_in_its_name(tmp_path, old):
+    path = tmp_path / "report.PRIVATE.html"
+    if old is not None:
+        path.write_text("old")
+        path.chmod(old)
+    write_whole(path, "new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
 def test_a_disk_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
     path = tmp_path / "file"
     path.write_text("old")

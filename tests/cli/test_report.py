@@ -198,6 +198,16 @@ def test_twins_are_written_beside_the_sheets(fitted, run):
     assert not (fitted / "results.json").exists()
 
 
+def test_only_the_owner_reads_private_files(fitted, run):
+    twins = ("--acro", "a.json", "--airlock", "r.json", "--statement", "s.html")
+    assert run("report", "model.json", "--data", "data.csv", *twins, "-o", "report.html")[0] == 0
+    private = {path.name for path in fitted.iterdir() if not path.stat().st_mode & 0o077}
+    expected = {"a.PRIVATE.json", "r.PRIVATE.json", "s.PRIVATE.html", "report.PRIVATE.html"}
+    assert {path.name for path in fitted.glob("*PRIVATE*")} == expected
+    assert expected <= private
+    assert not private & {"r.json", "s.html", "report.html"}
+
+
 def test_a_twin_that_cannot_be_made_writes_nothing(fitted, run):
     twins = ("--acro", "results.json", "--registry", "record.yaml")
     code, _, err = run("report", "model.json", "--form", "form.yaml", *twins, "-o", "report.html")

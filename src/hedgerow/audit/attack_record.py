@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 
 from hedgerow._version import __version__
 from hedgerow.audit.attack_subject import LONGEST_TEXT, AttackSubject, check_entries
-from hedgerow.boundary.durable import write_whole
+from hedgerow.boundary.durable import MARK, write_whole
 from hedgerow.errors import ArgumentError, ArgumentTypeError
 from hedgerow.models.envelope import SealedFile, seal
 from hedgerow.text.values import printable
@@ -22,7 +22,6 @@ MeasureCode = Literal[
 ]  # fmt: skip
 RATES = (0.001, 0.01, 0.1)
 """False positive rates at which a record states the true positive rate, if there are enough rows to measure it."""
-MARK = "PRIVATE"  # part of the name of every file that contains functions of the rows
 _MOST_MEASURES = 100
 _SHARES = ("auc", "tpr", "advantage", "label_advantage", "success", "baseline")  # measures from 0 to 1
 
@@ -199,7 +198,7 @@ class AttackRecord(SealedFile):
         """
         place = Path(path)
         check_private_name(place)
-        write_whole(place, self.to_json(), mode=0o600)
+        write_whole(place, self.to_json())
 
     def __str__(self) -> str:
         subject, lines = self.subject, [f"attack   {self.kind}: {self.method}"]

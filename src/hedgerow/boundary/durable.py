@@ -12,6 +12,7 @@ from secrets import token_hex
 
 from hedgerow.errors import ArgumentError, FileAccessError, FileError
 
+MARK = "PRIVATE"  # part of the name of every file with functions of the rows; only its owner can read it
 _SECRET = ", or mount a secret with mode 0440"
 
 
@@ -50,8 +51,10 @@ def reserved(
 
     Until then a temporary file takes up `room` bytes, so that a full disk fails early. An existing file stays unchanged
     if nothing is written or writing fails. Without `force`, a file that was created in the meantime stays, too. `mode`
-    gives the permissions; by default the permissions of the existing file, or the usual permissions.
+    gives the permissions; by default only the owner can read a file with PRIVATE in its name, and other files have the
+    permissions of the existing file, or the usual permissions.
     """
+    mode = 0o600 if mode is None and MARK in path.name else mode
     fresh = path.with_name(f".hedgerow-{token_hex(8)}")
     with _named(path):
         handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode or 0o666)
@@ -99,7 +102,7 @@ def _named(path: Path) -> Generator[None]:
 
 
 def write_whole(path: str | PathLike[str], text: str | bytes, mode: int | None = None) -> None:
-    """Write a complete file, or leave an existing file unchanged; by default its permissions are kept."""
+    """Write a complete file, or leave an existing file unchanged; for `mode` see `reserved`."""
     place = Path(path)
     if place.exists() and not os.access(place, os.W_OK):
         raise FileAccessError(errno.EACCES, "the file is read-only", str(place))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.audit import AttackRecord
-from hedgerow.audit.attack_record import MARK
+from hedgerow.boundary.durable import MARK
 from hedgerow.cli.options import FILE, MODEL, Force, TextOptions, any_model, option, with_groups
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_file
 from hedgerow.cli.predictions import class_weights, costs_in

@@ -22,11 +22,10 @@ import hedgerow.report.promises as promises
 import hedgerow.report.residuals as residuals
 import hedgerow.report.units as units
 from hedgerow.audit import AttackRecord, AttackResult, LabelledRows, LeafRisk, Reconstruction
-from hedgerow.audit.attack_record import MARK
 from hedgerow.audit.inference.overfitting import Overfit
 from hedgerow.audit.readers.columns import Features
 from hedgerow.boundary.arguments import check_choice, check_flag
-from hedgerow.boundary.durable import reserved
+from hedgerow.boundary.durable import MARK, reserved
 from hedgerow.errors import ArgumentError, ArgumentTypeError, FileError
 from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.models.decisions import ClassWeight, Costs

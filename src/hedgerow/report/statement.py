@@ -13,9 +13,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from hedgerow.audit.attack_record import MARK
 from hedgerow.boundary.arguments import check_flag
-from hedgerow.boundary.durable import write_whole
+from hedgerow.boundary.durable import MARK, write_whole
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.unit import group_privacy
 from hedgerow.privacy.wording import noun
