@@ -5,6 +5,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from hedgerow.boundary import untrusted_text as bounded
@@ -100,7 +101,10 @@ def unseal(data: Any, *, format: str, version: int) -> dict[str, Any]:  # noqa: 
         problem = f"expected version {version} of {format}, got {bounded.shown(data.get('version'))}"
         raise ModelFormatError(f"{problem}; read it with the release of hedgerow that wrote it.")
     if data.get("digest") != _digest({key: value for key, value in data.items() if key != "digest"}):
-        raise ModelFormatError("the file was changed after it was written: its digest does not match its content.")
+        raise ModelFormatError(
+            "the file was changed after it was written: its digest does not match its content. The digest does not "
+            "depend on spaces and line breaks, so a value was edited or damaged; ask for the original file."
+        )
     return data
 
 
@@ -114,16 +118,24 @@ def read(path: str | PathLike[str], parser: Callable[[str], T]) -> T:
 
 
 def read_text(path: str | PathLike[str]) -> str:
-    return _within_bounds(lambda: bounded.read_text(path, LARGEST_MODEL), f"{path}: ")
+    advice = _PICKLE if Path(path).suffix.lower() in _PICKLES else ""
+    return _within_bounds(lambda: bounded.read_text(path, LARGEST_MODEL), f"{path}: ", advice)
 
 
-def _within_bounds(read: Callable[[], T], where: str = "") -> T:
+_PICKLES = (".joblib", ".pickle", ".pkl")
+_PICKLE = (
+    " Pickles are not read, because loading a pickle runs its code. Load a pickle in Python only if you trust its "
+    "author, and pass the estimator to hedgerow.Report.of or to an audit; or ask for the model as PMML."
+)
+
+
+def _within_bounds(read: Callable[[], T], where: str = "", advice: str = "") -> T:
     """Return the result of `read`, or raise its error as a ModelFormatError without a cause."""
     try:
         return read()
     except bounded.UnreadableError as error:
         problem = str(error)
-    raise ModelFormatError(f"{where}not a hedgerow model: {problem}.")
+    raise ModelFormatError(f"{where}not a hedgerow model: {problem}.{advice}")
 
 
 def _digest(data: Mapping[str, Any]) -> str:

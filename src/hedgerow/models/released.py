@@ -42,7 +42,7 @@ def leaf_model(model: Model) -> LeafModel:
     if isinstance(model, LeafModel):
         return model
     raise ArgumentTypeError(
-        f"expected a model with leaves, got a {model.kind}, which {model.decides_by} and has no leaves. Its privacy "
-        "card bounds the disclosure. To measure the disclosure, use `audit.reconstruction`, pass its estimator to "
-        "`audit.membership`, pass its method `predict` to `audit.overfit`, or use `hedgerow report`."
+        f"expected a model with leaves, got a {model.kind}, which {model.decides_by} and has no leaves. To count the "
+        "rows of its bins, use `hedgerow report --data` (`Report.of` with train=). To measure the disclosure, use "
+        "`audit.reconstruction`, pass its estimator to `audit.membership`, or its method `predict` to `audit.overfit`."
     )

@@ -431,7 +431,10 @@ def _check_evaluation(given: Evaluation | None, subject: Subject) -> Evaluation 
     if given is None:
         return None
     if subject.released is None or subject.released.to_dict()["digest"] != given.model:
-        raise ArgumentError("The evaluation is of another model: it names another content digest.")
+        raise ArgumentError(
+            "The evaluation (evaluation=, --evaluation) is of another model: it names another content digest. Pass the "
+            "evaluation that `hedgerow evaluate` released for this model."
+        )
     if not given.privacy.is_private:
         headline = given.privacy.headline
         raise ArgumentError(f"The public sheet needs an evaluation with a guarantee; this one has: {headline}.")

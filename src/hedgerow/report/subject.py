@@ -349,7 +349,8 @@ def _check_files(files: object, released: Model | None) -> None:
     for file in files:
         is_own = file.content is not None or (released is not None and released.privacy.is_private)
         if file.role == "model" and is_own and (released is None or file.content != released.to_dict()["digest"]):
-            raise ArgumentError(f"{file.name}: this is not the file of the model: its content differs.")
+            advice = "Load the model from this file, or pass its own file to file_digests."
+            raise ArgumentError(f"{file.name}: this is not the file of the model: its content differs. {advice}")
 
 
 def _check_columns(form: Form, schema: Schema | None) -> None:
