@@ -77,7 +77,7 @@ def test_a_file_with_one_character_changed_is_refused_or_means_the_same() -> Non
 )
 def test_an_edited_file_is_refused(before: str, after: str) -> None:
     assert before in TEXT
-    refused(TEXT.replace(before, after, 1), "^the file was changed .* digest does not match .* ask for the original file")
+    refused(TEXT.replace(before, after, 1), "^the file was changed .* digest .* ask for the original file")
 
 
 @pytest.mark.parametrize("key", [key for key in json.loads(TEXT) if key not in ("format", "version")])
@@ -200,7 +200,7 @@ def test_a_consistent_digest_does_not_excuse_nonsense(change: Callable[[dict[str
 def test_the_error_on_a_pickle_leads_to_python(tmp_path: Path) -> None:
     path = tmp_path / "model.joblib"
     path.write_bytes(b"\x80\x04\x95\x00")
-    with pytest.raises(ModelFormatError, match=r"model\.joblib: .*loading a pickle runs its code.*hedgerow\.Report\.of"):
+    with pytest.raises(ModelFormatError, match=r"model\.joblib: .*a pickle runs its code.*hedgerow\.Report\.of"):
         read_text(path)
 
 

@@ -63,6 +63,30 @@ def test_the_table_lists_the_changed_leaf_first_with_both_predictions(tmp_path):
     assert len(grid.rows) == 4
 
 
+def test_leaves_that_were_divided_later_are_added_up(tmp_path):
+    parts = "if ward = psychiatry and age > 40 then no (no 10, yes 12)\nif ward = psychiatry then no (no 8, yes 7)"
+    new = OLD.replace("if ward = psychiatry then no (no 18, yes 15)", parts)
+    board = compared(tmp_path, new=new, train=None)
+    check = check_of(board, "editions", "a, b")
+    assert (check.status, "leaves 2, 3 together: 4 rows more, all of class yes" in check.sentence) == ("fail", True)
+    first = [text_of(cell) for cell in board.section("editions").grids[0].rows[0]]
+    assert first == ["leaves 2, 3 together", "33", "37", "0", "4", ""]
+
+
+@pytest.mark.parametrize("bound", [119, 30])
+def test_models_on_other_domains_are_not_compared(tmp_path, bound):
+    other = Schema({"age": Integer(0, bound, cuts=()), "ward": SCHEMA["ward"]}, SCHEMA.label)
+    (tmp_path / "other.txt").write_text("if age > 20 then no (no 40, yes 30)\nelse no (no 318, yes 109)\n")
+    reports = {"a": Report.of(rules(tmp_path, OLD)), "b": Report.of(read_model(tmp_path / "other.txt", other))}
+    assert "editions" not in {check.key for check in Comparison.of(reports).board.checks}
+
+
+def test_a_comparison_of_too_many_leaves_is_not_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("hedgerow.audit.inference.editions.MOST_STEPS", 1)
+    check = check_of(compared(tmp_path, new=OLD), "editions", "a, b")
+    assert (check.status, "too many leaves" in check.sentence) == ("not_run", True)
+
+
 def test_rows_of_one_edition_are_not_a_mismatch_of_the_other(tmp_path):
     board = compared(tmp_path)
     old, new = (check_of(board, "counts", name) for name in ("a", "b"))

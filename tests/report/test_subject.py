@@ -83,7 +83,7 @@ def test_the_file_of_another_model_is_refused(tmp_path):
     assert Report.of(a_tree(), files=own).files == own
     assert Report.of(without_privacy(), files=foreign).files == foreign
     for model, files in ((a_tree(), other), (without_privacy(), own), (a_tree(), foreign)):
-        with pytest.raises(ValueError, match="not the file of the model: .* pass its own file"):
+        with pytest.raises(ValueError, match=r"not the file of the model: .* pass its own file"):
             Report.of(model, files=files)
     with pytest.raises(TypeError, match=r"report\.file_digests"):
         Report.of(a_tree(), files=["own.json"])

@@ -5,9 +5,11 @@ from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
+from hedgerow.audit.entropy.domain import Domain
 from hedgerow.audit.inference.editions import CountChange, EditionChanges, edition_changes
+from hedgerow.errors import SchemaError
 from hedgerow.report.appetite import Appetite
-from hedgerow.report.checks import Check, check, rows_text
+from hedgerow.report.checks import Check, Status, check, rows_text
 from hedgerow.report.contents import MOST_SHOWN, Column, Grid, GridValue, Sheet, section
 from hedgerow.report.leaves import leaf_names
 from hedgerow.report.subject import Subject
@@ -37,10 +39,14 @@ def pairs_of(subjects: Mapping[str, Subject]) -> tuple[Pair, ...]:
 
 
 def _changes(old: Subject, new: Subject) -> EditionChanges | None:
-    is_same = old.schema is not None and new.schema is not None and old.schema.attributes == new.schema.attributes
-    if not is_same or old.paths is None or new.paths is None or new.schema is None:
+    if old.schema is None or new.schema is None or old.paths is None or new.paths is None:
         return None
-    return edition_changes(old.paths, new.paths, new.schema)
+    literals = (*old.paths.literals, *new.paths.literals)
+    try:  # a model that was read from a file has cut points at its own constants only
+        schema, other = (Domain.of(own, literals).schema for own in (new.schema, old.schema))
+    except SchemaError:  # a constant outside the bounds of the other schema
+        return None
+    return edition_changes(old.paths, new.paths, schema) if schema.attributes == other.attributes else None
 
 
 def edition_checks(pairs: Sequence[Pair], appetite: Appetite) -> Iterator[Check]:
@@ -48,6 +54,7 @@ def edition_checks(pairs: Sequence[Pair], appetite: Appetite) -> Iterator[Check]
     for pair in pairs:
         changed = pair.changes.disclosive(appetite.fewest_rows)
         least = rows_text(appetite.fewest_rows)
+        status: Status = "fail" if changed else "pass" if pair.changes.is_complete else "not_run"
         if changed:
             rest = len(changed) - _NAMED
             more = [ngettext("{count} more", "{count} more", rest)] if rest > 0 else []
@@ -57,16 +64,18 @@ def edition_checks(pairs: Sequence[Pair], appetite: Appetite) -> Iterator[Check]
                 "can subtract the counts, and often knows whose rows were added or removed.",
                 changes=texts,
             )
+        elif status == "not_run":
+            sentence = _("The models have too many leaves for a comparison of their counts by leaf.")
         elif pair.changes.total.rows or any(change.rows for change in pair.changes.leaves):
             sentence = _("Every difference of counts has at least {least}, and rows of several classes.", least=least)
         else:
             sentence = _("Equal leaves and all rows together have equal counts.")
-        result = check("editions", "fail" if changed else "pass", sentence, len(changed), limit=0, least=least)
+        result = check("editions", status, sentence, len(changed), limit=0, least=least)
         yield replace(result, model=f"{pair.old}, {pair.new}", sentence=f"{pair.old}, {pair.new}: {sentence}")
 
 
 def _change_text(pair: Pair, change: CountChange) -> str:
-    place = _("all rows") if change.leaves is None else leaf_names(pair.subject)[change.leaves[1]]
+    place = _place(pair, change)
     sizes, classes = change.differences, pair.changes.classes
     if change.is_pure and classes is not None:
         name, amount = next((shown_text(k), n) for k, n in zip(classes, sizes, strict=True) if n)
@@ -82,18 +91,28 @@ def _change_text(pair: Pair, change: CountChange) -> str:
     return _("{leaf}: {rows}", leaf=place, rows=", ".join(signed))
 
 
+def _place(pair: Pair, change: CountChange) -> str:
+    """Return the name of a leaf of the later model, or the numbers of several leaves."""
+    if change.leaves is None:
+        return _("all rows")
+    names, places = leaf_names(pair.subject), change.leaves[1]
+    if len(places) == 1:
+        return names[places[0]]
+    return _("leaves {numbers} together", numbers=", ".join(str(place + 1) for place in places))
+
+
 def _signed(amount: int) -> str:
     return f"{'+' if amount > 0 else '-'}{number(abs(amount))}"
 
 
 def _grid(pair: Pair, place: int, appetite: Appetite) -> Grid:
-    """Return the counts of equal leaves in both models: disclosive changes first, from the smallest."""
-    names, classes, threshold = leaf_names(pair.subject), pair.changes.classes, appetite.fewest_rows
+    """Return the counts of equal groups of leaves in both models: disclosive changes first."""
+    classes, threshold = pair.changes.classes, appetite.fewest_rows
     changes = [pair.changes.total, *pair.changes.leaves]
     columns: list[tuple[Column, Sequence[GridValue]]] = [
         (
             Column("leaf", _("leaf"), is_text=True),
-            [_("all rows") if own.leaves is None else names[own.leaves[1]] for own in changes],
+            [_place(pair, own) for own in changes],
         ),
         (Column("rows_old", _("rows in {model}", model=pair.old)), [sum(own.before) for own in changes]),
         (Column("rows_new", _("rows in {model}", model=pair.new)), [sum(own.after) for own in changes]),
@@ -107,16 +126,16 @@ def _grid(pair: Pair, place: int, appetite: Appetite) -> Grid:
     order = sorted(
         range(len(changes)), key=lambda i: (not changes[i].is_disclosive(threshold), not changes[i].rows, i == 0, i)
     )
-    title = _("{old} and {new}: equal leaves", old=pair.old, new=pair.new)
+    title = _("{old} and {new}: leaves with the same rows", old=pair.old, new=pair.new)
     return Grid.of_columns(f"editions_{place}", title, columns, order, MOST_SHOWN)
 
 
 def _prediction(pair: Pair, change: CountChange) -> str:
     """Return the prediction of a leaf, or both predictions if the later model predicts something else."""
-    paths = (pair.earlier.paths, pair.subject.paths)
-    if change.leaves is None or any(own is None or own.predictions is None for own in paths):
+    paths, leaves = (pair.earlier.paths, pair.subject.paths), change.leaves
+    if leaves is None or max(map(len, leaves)) > 1 or any(own is None or own.predictions is None for own in paths):
         return ""
-    both = (own.predictions[i] for own, i in zip(paths, change.leaves, strict=True) if own and own.predictions)
+    both = (own.predictions[i] for own, (i,) in zip(paths, leaves, strict=True) if own and own.predictions)
     old, new = (shown_text(value) for value in both)
     return new if old == new else _("{old}, then {new}", old=old, new=new)
 
