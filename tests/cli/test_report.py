@@ -316,6 +316,27 @@ def test_a_check_prints_the_record_and_exits_with_the_decision(folder, run):
     assert "require a single model" in run("report", "model.json", "tree.json", "--check")[2]
 
 
+BAD_ROWS = {"domain": "age,sex,dose,ill\n40,F,,perhaps\n", "header": "x\n1\n", "empty": "age,sex,dose,ill\n"}
+
+
+@pytest.mark.parametrize("content", [None, *BAD_ROWS.values()], ids=["none", *BAD_ROWS])
+def test_a_check_of_a_model_with_a_guarantee_does_not_depend_on_rows(content, fitted, run):
+    given = ("report", "model.json", "--ledger", "budget.json", "--check")
+    expected = run(*given)
+    (fitted / "rows.csv").write_text((fitted / "data.csv").read_text() if content is None else content)
+    code, out, err = run(*given, "--data", "rows.csv", "-o", "report.html")
+    assert (code, out) == expected[:2]
+    assert ("warning: there is no board's sheet" in err) == (content is not None)
+    assert (fitted / "report.PRIVATE.html").exists() == (content is None)
+    assert run("report", "model.json", "--data", "rows.csv", "--json")[0] == (0 if content is None else 2)
+
+
+def test_a_check_does_not_depend_on_held_out_rows(fitted, run):
+    pd.read_csv(fitted / "data.csv", dtype=str).iloc[::-1].to_csv(fitted / "copy.csv", index=False)
+    given = ("report", "model.json", "--check")
+    assert run(*given, "--data", "data.csv", "--test", "copy.csv")[:2] == run(*given)[:2]
+
+
 def test_every_status_of_a_sheet_has_an_exit_status_that_is_not_an_error():
     assert set(_EXIT) == set(STATUSES)
     assert {status for status, code in _EXIT.items() if code == 0} == {"pass", "not_applicable"}

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from hedgerow.cli.options import FILE, MODEL, Force, TextOptions, any_model, opt
 from hedgerow.cli.output import check_output, check_outputs, say, stage, write_file
 from hedgerow.cli.predictions import class_weights, costs_in
 from hedgerow.cli.rows import read_labelled
-from hedgerow.errors import ArgumentError
+from hedgerow.errors import ArgumentError, HedgerowError
 from hedgerow.evaluation import Evaluation
 from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.report import (
@@ -130,6 +130,24 @@ class Inputs:
             language=language,
         )
 
+    def report_to_check(self, model: Path, text: TextOptions, language: Language) -> Report:
+        """Return a report whose making does not depend on the rows if its public sheet decides.
+
+        If such a model's rows or attacks cannot be used, the reason is printed, and the report has no board's sheet.
+        """
+        without_rows = replace(self, data=None, test=None, attack=None, by=None)
+        public = without_rows.report_on(model, text, language)
+        if not public.public.decides:
+            return self.report_on(model, text, language)
+        try:
+            return self.report_on(model, text, language)
+        except (OSError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # a panic of polars is not an Exception
+            reason = str(error) if isinstance(error, HedgerowError) else type(error).__name__
+        say(f"warning: there is no board's sheet: {reason}", err=True)
+        return public
+
 
 @dataclass(frozen=True)
 class Exports:
@@ -206,7 +224,8 @@ def report(
 
     With --check the command prints the record of the public sheet, as --airlock writes it. The exit status is the
     decision: 0 if all checks pass, 3 if a person must review checks or essential checks were not run, 4 if a check
-    fails. For a model without a privacy guarantee, the status depends on the exact rows.
+    fails. For a model without a privacy guarantee, the status depends on the exact rows. With a guarantee it does not,
+    even if rows do not fit the schema: then a warning is printed, and only the public sheet is written.
 
     Pages contain no scripts and load nothing. If a model has more than ten leaves, all leaves are also written as CSV.
 
@@ -235,7 +254,8 @@ def report(
     inputs.check()
     text.check_used("--data or --test", used=(inputs.data, inputs.test) != (None, None))
     with stage("making the report"):
-        reports = {name: inputs.report_on(path, text, language or "en") for name, path in _names(models).items()}
+        make = inputs.report_to_check if check else inputs.report_on
+        reports = {name: make(path, text, language or "en") for name, path in _names(models).items()}
         first = reports[next(iter(reports))]
         document = first if len(models) == 1 else Comparison.of(reports)
     contents = exports.contents(first, models[0].name)  # before the first file is written, since it may fail
