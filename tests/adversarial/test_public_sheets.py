@@ -11,9 +11,11 @@ from datetime import date
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
 from hedgerow.learn.ssrl.greedy import PUBLISHED
+from hedgerow.models import read_model
 from hedgerow.models.released import released_model
 from hedgerow.report.exports import crate_zip
 from hedgerow.report.files import file_digests
@@ -75,15 +77,15 @@ MODELS = {one.__name__: one for one in (scorecard, rule_list, grown_tree, learne
 MODELS |= {mechanism: published(mechanism) for mechanism in PUBLISHED}
 
 
-def public(model, record, files):
-    report = hr.Report.of(model, form=FORM, releases=record, on=date(2026, 11, 23), files=files)
+def public(model, record, files, schema=None):
+    report = hr.Report.of(model, form=FORM, releases=record, on=date(2026, 11, 23), files=files, schema=schema)
     assert not report.subject.is_private
     crate = zipfile.ZipFile(io.BytesIO(crate_zip(report)))
     in_crate = sorted(
         (name.partition("/")[2], crate.read(name)) for name in crate.namelist() if "/data/outputs/" in name
     )
     airlock = record_json(report)
-    digests = (*(file.sha256 for file in files), record.head)
+    digests = (*(file.sha256 for file in files), *(() if record is None else (record.head,)))
     assert not [digest for digest in digests if digest in airlock]
     assert all(digest in record_json(report, private=True) for digest in digests)
     statement = Statement.of(report)
@@ -109,6 +111,32 @@ def test_no_row_changes_the_public_sheet_of_a_model_without_a_guarantee(name, tm
         sheets.append(public(clf, dated, files))
     assert all(sheet == sheets[0] for sheet in sheets)
     assert name != "scorecard" or len(charges) > 1  # what is left out does depend on them
+
+
+MIXED = hr.Schema({"age": hr.Integer(0, 99, (50,)), "smoker": hr.Boolean()}, hr.Label("ill", ("no", "yes")))
+RULES = (
+    "if age > 50 then no (no 40, yes 30)\nelse yes (no 3, yes 9)",
+    "if age > 73 then no (no 40, yes 30)\nif smoker then yes (no 0, yes 4)\nelse yes (no 3, yes 9)",
+    "if smoker then no\nelse yes",
+)
+
+
+@pytest.mark.parametrize("schema", [MIXED, None])
+def test_the_public_sheet_of_a_file_of_another_program_depends_on_no_row(schema, tmp_path):
+    """Until 0.2.0 it had the digest of the schema, to which the reader adds the thresholds of the model."""
+    sheets = []
+    for text in RULES:
+        (tmp_path / "rules.txt").write_text(text)
+        sheets.append(public(read_model(tmp_path / "rules.txt", schema), None, ()))
+    assert all(sheet == sheets[0] for sheet in sheets)
+
+
+def test_the_public_sheet_of_a_foreign_tree_depends_on_no_row():
+    """Until 0.2.0 it stated whether the model compares a number."""
+    X = np.array([[a, s] for a in (20, 80) for s in (0, 1)] * 10)
+    trees = [DecisionTreeClassifier().fit(X, y) for y in (X[:, 0] > 50, X[:, 1] > 0, (X[:, 0] > 50) & (X[:, 1] > 0))]
+    sheets = [public(tree, None, (), schema=replace(MIXED, label=hr.Label("ill", (0, 1)))) for tree in trees]
+    assert all(sheet == sheets[0] for sheet in sheets)
 
 
 def test_the_sheet_for_the_board_has_every_charge():

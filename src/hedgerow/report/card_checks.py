@@ -16,7 +16,7 @@ from hedgerow.privacy.wording import noun, of_unit
 from hedgerow.report.appetite import Appetite
 from hedgerow.report.checks import Check, SheetKind, Status, check, rows_text, short
 from hedgerow.report.comparisons import Pair
-from hedgerow.report.promises import local_amount
+from hedgerow.report.promises import has_foreign_thresholds, local_amount
 from hedgerow.report.releases import Releases
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.report.units import group_bound, judged_epsilon, person_checks, person_epsilon, steps_of
@@ -28,7 +28,7 @@ def card_checks(
     subject: Subject, kind: SheetKind, releases: Releases | None, evaluation: Evaluation | None = None
 ) -> Iterator[Check]:
     card = subject.card
-    yield from promised(subject)
+    yield from promised(subject, kind)
     if card.is_private and card.noise == NO_NOISE:
         yield check("noise", "fail", _("The privacy card claims a guarantee, but states that no noise was drawn."))
     if any(charge.declared for charge in card.charges):
@@ -48,11 +48,11 @@ def card_checks(
         yield check("form", "review", _("The form does not state: {entries}.", entries=enumerated(missing)))
 
 
-def promised(subject: Subject) -> Iterator[Check]:
+def promised(subject: Subject, kind: SheetKind) -> Iterator[Check]:
     """Yield the checks of the card's guarantee, and of the caveats that follow from released numbers."""
     yield _promised(subject)
     yield from person_checks(subject)
-    if subject.has_own_thresholds:
+    if has_foreign_thresholds(subject, kind):
         sentence = _(
             "The numeric thresholds of the model may be computed from the rows, often midway between two values."
         )

@@ -93,9 +93,27 @@ def _person_lines(bound: PersonBound) -> Iterator[SheetLine]:
 
 
 def is_of_rows(subject: Subject) -> bool:
-    """Return whether the schema was taken from the rows without a guarantee, and is therefore for the board only."""
-    schema = subject.schema
+    """Return whether the schema has values of the rows without a guarantee, and is therefore for the board only.
+
+    The schema of a model that was read from a file of another program has cut points at the model's thresholds.
+    """
+    schema, released = subject.schema, subject.released
+    if released is not None and schema is released.schema and has_foreign_thresholds(subject):
+        return True
     return schema is not None and any(part.no_guarantee for part in (schema, *schema.charges))
+
+
+def has_foreign_thresholds(subject: Subject, kind: SheetKind = "public") -> bool:
+    """Return whether another library chose thresholds; on a public sheet without a guarantee, whether it can have.
+
+    Whether the model compares a number at all depends on the rows, and so does a schema that was derived from its tests.
+    """
+    schema = subject.schema
+    if subject.is_private or kind == "board":
+        return subject.has_own_thresholds
+    return subject.card.software.code != "hedgerow" and (
+        schema is None or bool(schema.no_guarantee) or bool(schema.numbers)
+    )
 
 
 def unprotected(subject: Subject, kind: SheetKind) -> Section:
@@ -121,7 +139,7 @@ def unprotected(subject: Subject, kind: SheetKind) -> Section:
             Column("domain", _("domain"), is_text=True),
             Column("cut_points", _("cut points")),
         )
-        if subject.has_own_thresholds:
+        if has_foreign_thresholds(subject, kind):
             title, columns = _("The schema"), columns[:2]
         rows = tuple(row[: len(columns)] for row in _sources(schema))
         grids.append(Grid("schema", title, columns, rows, _SHOWN))

@@ -286,6 +286,7 @@ def _public(subject: Subject, releases: Releases | None, evaluation: Evaluation 
     )
     tags = subject.tags | _given(releases=releases) | _counted(risk, guessed)
     tags |= {"contents", *_bin_counts(subject, None)} if subject.is_private else {"hidden"}
+    tags |= {"own-thresholds"} if promises.has_foreign_thresholds(subject) else set[str]()
     every = completed(checks, "public", tags)
     decides, appetite = subject.is_private, subject.appetite
     return Sheet("public", subject.title, day, SOFTWARE.words, every, sections, decides, appetite)
