@@ -106,7 +106,7 @@ def is_of_rows(subject: Subject) -> bool:
 def has_foreign_thresholds(subject: Subject, kind: SheetKind = "public") -> bool:
     """Return whether another library chose thresholds; on a public sheet without a guarantee, whether it can have.
 
-    Whether the model compares a number at all depends on the rows, and so does a schema that was derived from its tests.
+    Whether the model compares a number at all depends on the rows, as does a schema that was derived from its tests.
     """
     schema = subject.schema
     if subject.is_private or kind == "board":
