@@ -345,13 +345,19 @@ def test_a_backup_has_all_entries_and_is_one_file(tmp_path):
 
 @pytest.mark.parametrize("version", [1, 9])
 def test_tables_of_another_version_are_refused_and_left(tmp_path, version):
+    """A ledger of 0.2.0 has no index; it was called broken while an index was filled from its entries."""
     url = f"sqlite:///{tmp_path}/ledger.db"
-    ledger_at(url).close()
+    with ledger_at(url) as ledger:
+        declare(ledger)
+        ledger.reserve(asked("one"))
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
-        connection.execute(f"UPDATE head SET version = {version}")
-    for read_only in (True, False):
-        with pytest.raises(LedgerError, match=f"tables of version {version}"):
-            Log(url, read_only=read_only)
+        for statement in (f"UPDATE head SET version = {version}", "DROP TABLE entry_index", "DROP TABLE sizes"):
+            connection.execute(statement)
+    before = (tmp_path / "ledger.db").read_bytes()
+    for options in ({"read_only": True}, {}, {"accept_rollback": True}, {"new_ledger": True}):
+        with pytest.raises(LedgerError, match=f"tables of version {version}.*docs/service.md"):
+            Log(url, **options)
+    assert (tmp_path / "ledger.db").read_bytes() == before
 
 
 @pytest.mark.parametrize("lost", ["database", "both"])

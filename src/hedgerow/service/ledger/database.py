@@ -73,9 +73,10 @@ class Database(ProcessBound):
         problem, version, is_missing = "", None, False
         try:
             with self.engine.connect().execution_options(hedgerow_reads=read_only) as connection, connection.begin():
-                is_missing = not _has_tables(connection, create=create, read_only=read_only)
-                if not is_missing:
-                    version = connection.execute(sa.select(HEAD.c.version)).scalar_one_or_none()
+                version = _version(connection)
+                if version in (None, VERSION):  # tables of another version are not changed
+                    is_missing = not _has_tables(connection, create=create, read_only=read_only)
+                    version = None if is_missing else _version(connection)
         except SQLAlchemyError as error:
             problem = reason_of(error, self.url)
         except BaseException:
@@ -90,7 +91,8 @@ class Database(ProcessBound):
             kind = "read" if read_only else "opened and written"
             raise LedgerError(f"the ledger's database cannot be {kind}. {problem}")
         raise LedgerError(
-            f"the ledger has tables of version {version}, but this hedgerow supports {VERSION}; use the other version."
+            f"the ledger has tables of version {version}, but this hedgerow supports {VERSION}. Use the hedgerow that "
+            "wrote it, or continue with a new ledger, as docs/service.md describes under Upgrade."
         )
 
     @property
@@ -208,6 +210,13 @@ def head_beside(url: str) -> Path | None:
 
 def _file_of(url: URL) -> Path | None:
     return Path(cast(str, url.database)) if url.get_backend_name() == "sqlite" else None
+
+
+def _version(connection: Connection) -> int | None:
+    """Return the version of the tables, or None without tables."""
+    if not sa.inspect(connection).has_table(HEAD.name):
+        return None
+    return connection.execute(sa.select(HEAD.c.version)).scalar_one_or_none()
 
 
 def _has_tables(connection: Connection, *, create: bool, read_only: bool) -> bool:
