@@ -75,6 +75,9 @@ def test_a_receipt_of_another_key_or_of_another_kind_is_refused(made):
     for text in (jwt.encode(answer.statement, signer.key, algorithm="EdDSA"), signer.sign({"dataset": "wards"})):
         with pytest.raises(ReceiptError, match=r"not a receipt of hedgerow|hedgerow receipt"):
             Receipt.verify(text, signer.public)
+    earlier = {name: value for name, value in answer.statement.items() if name not in ("query", "unit")}
+    with pytest.raises(ReceiptError, match=r"not a receipt of this version\. Verify receipts of 0\.2\.0 with hedgerow"):
+        Receipt.verify(signer.sign(earlier), signer.public)
     with pytest.raises(ReceiptError, match="public Ed25519"):
         Receipt.verify(answers[0].receipt, "no key")
 

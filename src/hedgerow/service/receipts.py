@@ -101,7 +101,8 @@ class Receipt:
     def verify(cls, text: str, public: str) -> Self:
         statement = read_signed(text, public_keys(public))
         if set(_REQUIRED) - set(statement):
-            raise ReceiptError("the signed statement is not a receipt of hedgerow.")
+            problem = "the signed statement is not a receipt of hedgerow, or not a receipt of this version"
+            raise ReceiptError(f"{problem}. Verify receipts of 0.2.0 with hedgerow 0.2.0.")
         return cls(statement)
 
     def check(self, path: str | Path) -> None:
