@@ -7,6 +7,7 @@ from hedgerow.errors import ArgumentError, ModelFormatError
 from hedgerow.learn import PrivateTreeClassifier
 from hedgerow.models import AttributePoints, Leaf, Rule, RuleList, Scorecard, Tree, load_model
 from hedgerow.models.files import rebuilt
+from hedgerow.privacy.budget_file import FileBudget
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.schema import Boolean, Label, Schema
 
@@ -28,6 +29,17 @@ def test_the_file_states_the_kind_of_model(model: RuleList | Tree | Scorecard, t
     again = load_model(tmp_path / "model.json")
     assert again == model
     assert type(again) is type(model)
+
+
+def test_a_model_replaces_a_model_but_never_a_budget(tmp_path: Path) -> None:
+    model, other = Tree(SCHEMA, Leaf((1, 2)), NONE), Tree(SCHEMA, Leaf((3, 2)), NONE)
+    model.save(tmp_path / "model.json")
+    other.save(tmp_path / "model.json")
+    assert load_model(tmp_path / "model.json") == other
+    budget = FileBudget.create(tmp_path / "budget.json", 1)
+    with pytest.raises(ArgumentError, match=r"budget\.json is a budget file"):
+        model.save(tmp_path / "budget.json")
+    assert FileBudget(tmp_path / "budget.json").remaining == budget.remaining
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def written(path: Path) -> Generator[None]:
 
 def check_output(path: Path, *inputs: Path | str | None, force: bool | None = None) -> None:
     """Raise `ArgumentError` if an output file must not or cannot be written; `force` is None without that option."""
-    from hedgerow.privacy.budget_file import is_budget  # loads OpenDP, which the help does not need
+    from hedgerow.privacy.budget_file import check_no_budget  # loads OpenDP, which the help does not need
 
     if path.is_dir():
         raise ArgumentError(f"{path} is a directory; give the name of a file.")
@@ -123,8 +123,7 @@ def check_output(path: Path, *inputs: Path | str | None, force: bool | None = No
     sources = [given for given in inputs if given is not None and os.path.exists(given)]
     if path.exists() and any(os.path.samefile(path, given) for given in sources):
         raise ArgumentError(f"{path} is an input of this command; give the output another name.")
-    if path.is_file() and is_budget(path):
-        raise ArgumentError(f"{path} is a budget file, whose record of charges would be lost; give another name.")
+    check_no_budget(path)
     if not path.absolute().parent.is_dir():
         raise ArgumentError(f"{path}: the directory {path.parent} does not exist.")
     if not os.access(path.absolute().parent, os.W_OK):

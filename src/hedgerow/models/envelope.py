@@ -63,7 +63,13 @@ class SealedFile(ABC):
         return cls.from_dict(parse(text))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write a JSON file atomically, which replaces an existing file; OSError if it cannot be written."""
+        """Write a JSON file atomically, which replaces an existing file; OSError if it cannot be written.
+
+        ValueError if the existing file is a budget, whose record of charges would be lost.
+        """
+        from hedgerow.privacy.budget_file import check_no_budget  # loads OpenDP, which readers of models do not need
+
+        check_no_budget(path)
         write_whole(path, self.to_json())
 
     @classmethod

@@ -304,7 +304,10 @@ def _other_content(path: Path, problem: str) -> ModelFormatError:
     return ModelFormatError(f"{expected}: {problem.rstrip('.')}.")
 
 
-def is_budget(path: str | PathLike[str]) -> bool:
+def check_no_budget(path: str | PathLike[str]) -> None:
+    """Raise `ArgumentError` if the file at this path is a budget, which must not be replaced."""
+    is_budget = False
     with suppress(OSError, ValueError, TypeError, AttributeError):
-        return parse_json(read_text(path)).get("format") == FORMAT
-    return False
+        is_budget = Path(path).is_file() and parse_json(read_text(path)).get("format") == FORMAT
+    if is_budget:
+        raise ArgumentError(f"{path} is a budget file, whose record of charges would be lost; give another name.")
