@@ -67,6 +67,7 @@ class CountNoise:
 
     @property
     def deviation(self) -> float:
+        """The standard deviation of the noise on a count, in rows."""
         return 1 / (math.sqrt(2) * math.sinh(1 / (2 * self.scale))) if self.scale > _NONE else 0.0
 
     def spread(self, number: int, confidence: float = CONFIDENCE) -> int:
@@ -109,6 +110,7 @@ class CountNoise:
         return _NORMAL * self.deviation * np.sqrt(squares)
 
     def interval(self, count: int, number: int, confidence: float = CONFIDENCE) -> tuple[int, int]:
+        """Return the interval, with this confidence, for a count that was released as a sum of `number` counts."""
         off = self.spread(number, confidence)
         return max(count - off, 0), max(count + off, 0)
 
