@@ -131,6 +131,22 @@ def test_the_public_sheet_of_a_file_of_another_program_depends_on_no_row(schema,
     assert all(sheet == sheets[0] for sheet in sheets)
 
 
+def test_the_public_sheet_does_not_depend_on_the_categories_that_a_file_names(tmp_path):
+    schema = hr.Schema({"ward": hr.Categorical(("a", "b", "c"))}, MIXED.label)
+    leaves = hr.models.Leaf((3, 4)), hr.models.Leaf((5, 0))
+    tree = hr.models.Tree(
+        schema,
+        hr.models.Split(hr.schema.Literal("ward", "=", ("a",)), *leaves),
+        hr.privacy.PrivacyCard.none("an example", software="other"),
+    )
+    text, sheets = tree.to_pmml(), []
+    for changed in (text, text.replace('<Value value="c" />', "")):
+        (tmp_path / "tree.pmml").write_text(changed, encoding="utf-8")
+        sheets.append(public(read_model(tmp_path / "tree.pmml", schema), None, ()))
+    assert changed != text
+    assert sheets[0] == sheets[1]
+
+
 def test_the_public_sheet_of_a_foreign_tree_depends_on_no_row():
     """Until 0.2.0 it stated whether the model compares a number."""
     X = np.array([[a, s] for a in (20, 80) for s in (0, 1)] * 10)

@@ -95,25 +95,30 @@ def _person_lines(bound: PersonBound) -> Iterator[SheetLine]:
 def is_of_rows(subject: Subject) -> bool:
     """Return whether the schema has values of the rows without a guarantee, and is therefore for the board only.
 
-    The schema of a model that was read from a file of another program has cut points at the model's thresholds.
+    The schema of a model that was read from a file of another program has cut points at the model's thresholds, and
+    can lack categories that the file does not name.
     """
-    schema, released = subject.schema, subject.released
-    if released is not None and schema is released.schema and has_foreign_thresholds(subject):
-        return True
-    return schema is not None and any(part.no_guarantee for part in (schema, *schema.charges))
+    schema = subject.schema
+    return schema is not None and (
+        _is_from_foreign_file(subject) or any(part.no_guarantee for part in (schema, *schema.charges))
+    )
+
+
+def _is_from_foreign_file(subject: Subject) -> bool:
+    """Return whether the schema is the schema of a model that was read from a file of another program."""
+    released = subject.released
+    return released is not None and subject.schema is released.schema and subject.card.software.code != "hedgerow"
 
 
 def has_foreign_thresholds(subject: Subject, kind: SheetKind = "public") -> bool:
     """Return whether another library chose thresholds; on a public sheet without a guarantee, whether it can have.
 
-    Whether the model compares a number at all depends on the rows, as does a schema that was derived from its tests.
+    Whether the model compares a number at all depends on the rows.
     """
-    schema = subject.schema
     if subject.is_private or kind == "board":
         return subject.has_own_thresholds
-    return subject.card.software.code != "hedgerow" and (
-        schema is None or bool(schema.no_guarantee) or bool(schema.numbers)
-    )
+    has_numbers = subject.schema is None or bool(subject.schema.numbers)
+    return _is_from_foreign_file(subject) or (subject.card.software.code != "hedgerow" and has_numbers)
 
 
 def unprotected(subject: Subject, kind: SheetKind) -> Section:
