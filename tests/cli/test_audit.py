@@ -9,7 +9,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.models import Leaf, Tree
 from tests.cli.table import FIT as WITHOUT_COUNTS
-from tests.cli.table import SCHEMA, a_scorecard
+from tests.cli.table import SCHEMA, a_scorecard, a_tree
 from tests.report.subjects import a_table, without_privacy
 
 FIT = (*WITHOUT_COUNTS, "--release-counts")
@@ -29,6 +29,13 @@ def test_audit_reports_the_residual_entropy_of_a_model(folder, run):
         "any of 128 possible rows" in (folder / "a.txt").read_text()
     )  # age 2 cuts, sex 2 and missing, dose 1 and missing
     assert "share of rows" in (folder / "a.svg").read_text()
+
+
+def test_only_the_owner_reads_a_private_plot(folder, run):
+    a_tree(folder, old={"counts": (5, 20)}, young={"counts": (30, 2)})
+    assert run("audit", "tree.json", "--plot", "a.PRIVATE.png")[0] == 0
+    assert (folder / "a.PRIVATE.png").read_bytes().startswith(b"\x89PNG")
+    assert not (folder / "a.PRIVATE.png").stat().st_mode & 0o077
 
 
 def test_audit_with_rows_is_the_curators_view(folder, run):

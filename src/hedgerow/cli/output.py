@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -189,8 +190,9 @@ def draw(plot: Callable[[], Axes], path: Path | None) -> None:
     without_a_window()
     figure = plot().get_figure(root=True)
     assert figure is not None
-    figure.savefig(path, dpi=150)
-    say(f"written to {path}", err=True)
+    picture = BytesIO()
+    figure.savefig(picture, format=path.suffix[1:].lower(), dpi=150)
+    write_file(path, picture.getvalue())
 
 
 def without_a_window() -> None:
