@@ -271,6 +271,15 @@ def test_a_tree_drawn_in_blocks_has_the_composed_probability_on_any_rows(example
     same()
 
 
+def test_the_bound_on_rho_allows_for_all_cut_points():
+    """A search of fewer attributes may need to leave out none."""
+    schema = schema_of(*[Integer(0, 99, tuple(range(0, 99, 5)))] * 3)
+    small = Fraction(1, 10**7)  # so that rounding is a visible part of ε
+    coarse, whole = (tree_plan(Space.of_trees(schema, every), (3,), constant(0.5), epsilon=small) for every in (2, 1))
+    assert coarse.mechanism.rho < whole.mechanism.rho
+    assert coarse.max_rho(3) == whole.max_rho(3) == whole.mechanism.rho
+
+
 @pytest.mark.statistics
 @pytest.mark.parametrize("draws", [800, pytest.param(6_000, marks=SLOW)])
 def test_trees_in_blocks_are_drawn_with_their_composed_probabilities(monkeypatch, draws):

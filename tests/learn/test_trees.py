@@ -20,7 +20,8 @@ from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.gini import SENSITIVITY
 from hedgerow.privacy.noise import PermuteAndFlip, Siblings
 from hedgerow.privacy.stop_prior import MOST_LOG_ODDS, STOP_RULE, STOP_RULE_OF_SHARES
-from hedgerow.schema import Boolean, Label, Schema
+from hedgerow.schema import Boolean, Label, Number, Real, Schema
+from hedgerow.schema.grid import default_cuts
 from tests.learn.best_models import problems
 from tests.learn.greedy.scores import divides, impurity
 from tests.learn.learners import states_visited
@@ -266,6 +267,40 @@ def test_the_depths_that_can_be_drawn_follow_from_the_cost(stop, draws_size, sta
     assert specification_of(clf).search_plan(schema).blocks == (2,)
     monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.0)
     assert specification_of(clf).search_plan(schema).blocks == ()
+
+
+def numbers(attributes, cuts="auto"):
+    return Schema({f"x{i}": Real(0, 1, cuts) for i in range(attributes)}, Number("y", 0, 8, levels=8))
+
+
+@pytest.mark.parametrize(("attributes", "seconds", "every", "depth"), [(2, 8, 1, 5), (3, 0.16, 2, 3), (3, 0.045, 1, 2)])
+def test_a_tree_uses_fewer_cut_points_if_three_levels_then_fit(attributes, seconds, every, depth, monkeypatch):
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", seconds)
+    plan = specification_of(hr.PrivateTreeRegressor(1)).plan(numbers(attributes))
+    assert plan.blocks == (depth,)
+    assert plan.space.n_options == attributes * len(default_cuts(0, 1, whole=False)[::every])
+    classes = replace(numbers(attributes), label=Label("y", tuple(range(8))))
+    for learner, schema in (
+        (hr.PrivateTreeRegressor(1, max_depth=3), numbers(attributes)),
+        (hr.PrivateTreeRegressor(1, search="greedy"), numbers(attributes)),
+        (hr.PrivateTreeClassifier(1), classes),
+    ):
+        plan = specification_of(learner).plan(schema)
+        assert plan.space.n_options == attributes * len(default_cuts(0, 1, whole=False))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cut_points_that_a_search_leaves_out_change_no_draw(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X = rng.random((400, 3))
+    y = 4 * (X[:, 0] > 0.33) + 2 * (X[:, 1] > 0.57) * (X[:, 2] > 0.4)
+    coarse = numbers(3, default_cuts(0, 1, whole=False)[::2])
+    few = hr.PrivateTreeRegressor(2, max_depth=3, schema=coarse, random_state=seed).fit(X, y)
+    monkeypatch.setattr("hedgerow.learn.search.cost.MOST_SECONDS", 0.16)
+    tree = hr.PrivateTreeRegressor(2, schema=numbers(3), random_state=seed).fit(X, y)
+    assert tree.tree_.root == few.tree_.root
+    assert tree.tree_.schema == numbers(3)
+    assert tree.privacy_.charges == few.privacy_.charges
 
 
 def test_greedy_growth_draws_no_size():

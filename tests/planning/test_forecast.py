@@ -56,8 +56,12 @@ def test_a_plan_states_that_the_search_time_limits_the_depth():
     depth = max(bound.size for bound in forecast.draws if bound.kind == "tree")
     assert forecast.is_depth_limited
     assert f"at most {depth} levels, because an exact search of more is expected to take" in words(forecast)
-    assert f"max_depth={depth + 2} (--max-depth {depth + 2}) draws its levels in blocks" in words(forecast)
+    assert "Even so, it uses only every second cut point of an attribute with more than 5" in words(forecast)
+    assert f"max_depth={depth + 1} (--max-depth {depth + 1}) draws its levels in blocks" in words(forecast)
     assert "search='greedy' (--search greedy) with this max_depth" in words(forecast)
+    few = hr.plan(hr.Schema({f"x{i}": hr.Real(0, 1) for i in range(5)}, hr.Number("y", 0, 12)), 200_000, 1)
+    assert few.is_depth_limited
+    assert "cut point of an attribute with more" not in words(few)
 
 
 @pytest.mark.parametrize("attributes", [1, 2, 9])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -142,8 +142,14 @@ class DrawPlan(LeafPlan):
         """Return an upper bound on the ρ of a draw up to a size: one block costs most, as ρ grows faster than ε."""
         # The prior of a single block depends on all of ε. A prior that rises faster needs a larger rounding margin.
         prior = replace(self.prior, curve=len(self.blocks) * self.prior.curve)
-        whole = replace(self, blocks=(size,), prior=prior).block(0)
+        # With fewer attributes, a search may use cut points that it leaves out with more, and more options cost more.
+        whole = replace(self.finest, blocks=(size,), prior=prior).block(0)
         return whole.mechanism(self._draw_epsilon).rho + pure_rho(self._leaf_epsilon)
+
+    @property
+    def finest(self) -> Self:
+        """The same plan with all cut points."""
+        return self
 
     @property
     def _leaf_epsilon(self) -> Fraction:
@@ -240,6 +246,10 @@ class TreeDrawPlan(DrawPlan):
         if number == 0:
             return planned
         return replace(planned, kind="subtrees_draw", mechanism=Siblings(planned.mechanism))
+
+    @property
+    def finest(self) -> Self:
+        return replace(self, space=Space.of_trees(self.space.candidates.schema))
 
     def run(self, tally: Tally, runner: ReleaseRunner, progress: Progress) -> BuildModel:
         return self.finish(tally, self.draw(tally, runner, progress), runner)

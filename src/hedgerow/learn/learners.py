@@ -46,6 +46,8 @@ from hedgerow.text.messages import describe_argument
 # Default sizes; sizes of lists include the default rule.
 LARGEST_DEPTH, LARGEST_LIST = 5, 10  # of exact searches: a reader can still follow each of 32 leaves
 GREEDY_DEPTH, GREEDY_RULES = 3, 5
+COARSE_DEPTH = 3
+"""The number of levels for which an exact search of a regression tree may leave out every second cut point."""
 DEEPEST_GREEDY = 12  # the maximum depth: each level doubles the leaves and the time, whatever the rows
 
 
@@ -73,11 +75,27 @@ class PrivateTree(SearchSpecification):
         return min(depth, longest_path(schema, 1, negations=False))  # so that no share is idle
 
     def exact_costs(self, schema: Schema) -> tuple[CostOf, int]:
-        shape = SearchShape.of_trees(schema)
+        shape = SearchShape.of_trees(schema, self.every(schema))
         return tree_costs(shape, self.loss.table(schema)), min(LARGEST_DEPTH, shape.n_options)
 
     def exact_plan(self, schema: Schema, common: dict[str, Any]) -> TreeDrawPlan:
-        return TreeDrawPlan(space=Space.of_trees(schema), **common)
+        return TreeDrawPlan(space=Space.of_trees(schema, self.every(schema)), **common)
+
+    def every(self, schema: Schema) -> int:
+        """Return 2 if the exact search of a fit uses every second cut point of attributes with many, else 1; public.
+
+        An unspecified depth is the largest depth whose search is quick. A regression tree leaves out cut points if
+        three levels are quick only without them.
+        """
+        if self.max_depth is not None or self.search == "greedy" or not self.predicts_number:
+            return 1
+        whole, coarse = SearchShape.of_trees(schema), SearchShape.of_trees(schema, 2)
+        return 2 if self._is_quick(coarse) and coarse != whole and not self._is_quick(whole) else 1
+
+    def _is_quick(self, shape: SearchShape) -> bool:
+        """Return whether a search of three levels is quick."""
+        levels = min(COARSE_DEPTH, shape.n_options)
+        return tree_costs(shape, self.loss.table(shape.schema))((levels,), not self._stops_by_depth).is_quick
 
     def greedy_plan(self, schema: Schema, common: dict[str, Any]) -> GreedyTreePlan:
         return GreedyTreePlan(space=Space.of_trees(schema), **common)

@@ -141,8 +141,10 @@ monotone : mapping of str to {"increasing", "decreasing"} or None, optional
 max_depth : int or None, default=None
     The maximum number of tests on a path. None: an exact search takes the largest depth up to 5 that is expected to
     take at most eight seconds; if `stop_probability` is a number, it also draws the depth, with a uniform prior. A
-    greedy search grows three levels. Greedy trees have at most 12 levels. If the time limits a tree to two or three
-    levels and the table has many rows, max_depth=4 may be more accurate: its levels are drawn in blocks.
+    greedy search grows three levels. Greedy trees have at most 12 levels. If three levels of a regression tree would
+    take longer, and not with every second cut point of the attributes that have more than five, the search uses those
+    cut points. If the time limits a tree to two or three levels and the table has many rows, max_depth=4 may be more
+    accurate: its levels are drawn in blocks, with all cut points.
 """,
     "max_attributes and points": """
 max_attributes : int, optional

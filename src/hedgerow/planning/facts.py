@@ -60,6 +60,12 @@ class ForecastFacts:
         return bool(depths) and max(depths) < min(LARGEST_DEPTH, SearchShape.of_trees(self.schema).n_options)
 
     @property
+    def leaves_out_cut_points(self) -> bool:
+        """True if default trees use every second cut point only, to have more levels."""
+        tests = {bound.bound.models.n_options for bound in self.draws if bound.kind == "tree"}
+        return bool(tests) and max(tests) < SearchShape.of_trees(self.schema).n_options
+
+    @property
     def is_scorecard_sensible(self) -> bool:
         """True if the noise in a bin of a scorecard is less than the average number of rows of a class in a bin."""
         return self.bin_noise is not None and self.bin_noise < self.rows_in_a_bin

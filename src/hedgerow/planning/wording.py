@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.boundary.arrays import Floats
-from hedgerow.learn.learners import LARGEST_DEPTH
+from hedgerow.learn.learners import COARSE_DEPTH, LARGEST_DEPTH
 from hedgerow.learn.search.cost import MOST_SECONDS
 from hedgerow.planning.constant import CAPTURED
 from hedgerow.planning.curve import AUTOMATIC, CONSTANT, Curve, Metric, Trial
 from hedgerow.planning.expected import CUT_BINS, round_up
 from hedgerow.planning.facts import ForecastFacts
 from hedgerow.privacy.amounts import amount_text
+from hedgerow.schema.candidates import FEW_CUTS
 from hedgerow.text.messages import aligned, number_of
 from hedgerow.text.values import printable, value_text
 
@@ -190,11 +191,17 @@ def _deeper(forecast: ForecastFacts) -> list[str]:
     """Return how to learn a deeper tree, if only the search time limits the default depth."""
     if not forecast.is_depth_limited:
         return []
-    depth = max(bound.size for bound in forecast.draws if bound.kind == "tree")
+    depth, fewer = max(bound.size for bound in forecast.draws if bound.kind == "tree"), ""
     more = min(depth + 2, LARGEST_DEPTH)
+    if forecast.leaves_out_cut_points:
+        more = min(depth + 1, LARGEST_DEPTH)
+        fewer = (
+            f" Even so, it uses only every second cut point of an attribute with more than {FEW_CUTS} "
+            f"(max_depth={COARSE_DEPTH - 1} uses all), and the bounds compare it with trees of the same tests."
+        )
     return [
         f"By default, a tree has at most {number_of(depth, 'level')}, because an exact search of more is expected to "
-        f"take more than {MOST_SECONDS:g} seconds. With many rows, a deeper tree may be more accurate: "
+        f"take more than {MOST_SECONDS:g} seconds.{fewer} With many rows, a deeper tree may be more accurate: "
         f"max_depth={more} (--max-depth {more}) draws its levels in blocks, each for a share of epsilon; "
         "search='greedy' (--search greedy) with this max_depth takes less time."
     ]

@@ -17,6 +17,9 @@ from hedgerow.schema.literals import Extent, Literal
 from hedgerow.schema.schema import FROM_ROWS, Schema
 
 MOST_CANDIDATES = 5_000_000
+FEW_CUTS = 5
+"""The largest number of cut points of an attribute that a coarser search keeps."""
+_CUTS = ("<=", ">")  # operators of tests at a cut point
 Antecedent = tuple[Literal, ...]
 
 
@@ -80,6 +83,21 @@ class LiteralShape:
             known |= {extent, extent.complement()}
             divisions[place] = extent
         return divisions
+
+    def coarse_divisions(self, every: int) -> Mapping[int, Extent]:
+        """Return the divisions with every `every`-th cut point only, the first included.
+
+        Attributes with at most `FEW_CUTS` cut points keep all of them.
+        """
+        literals = self.literals(negations=False)
+        cut_points = {place: literals[place].operands for place in self.divisions if literals[place].operator in _CUTS}
+        different = list(dict.fromkeys(cut_points.values()))
+        kept = set(different if len(different) <= FEW_CUTS else different[::every])
+        return {
+            place: extent
+            for place, extent in self.divisions.items()
+            if place not in cut_points or cut_points[place] in kept
+        }
 
 
 @lru_cache(maxsize=8)  # a fit or a plan needs the shapes of its schema many times

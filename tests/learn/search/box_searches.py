@@ -13,6 +13,7 @@ wide = st.one_of(schemas.map(Space.of_trees), schemas.map(list_space))
 
 DEEP = {
     "trees": Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Categorical(tuple("abcd")), Boolean(missing="bin"))),
+    "trees of every second cut point": Space.of_trees(schema_of(Integer(0, 9, tuple(range(7))), Boolean()), 2),
     "trees of 3 classes": Space.of_trees(schema_of(Integer(0, 9, (1, 3)), Boolean(), Boolean(), classes=3)),
     "lists": list_space(schema_of(Integer(0, 9, (1, 3)), Categorical(tuple("abc")), Boolean())),
     "trees below a box": Space.of_trees(schema_of(Integer(0, 9, (1, 3, 5)), Boolean(), Boolean())).below(

@@ -14,8 +14,11 @@ from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Categorical, Integer
 from tests.learn.enumerate_models import Models, list_space, schema_of, schemas
 
+coarse = Space.of_trees(schema_of(Integer(0, 9, tuple(range(6))), Boolean()), 2)
 boxed = st.one_of(
-    schemas.map(Space.of_trees), st.builds(lambda s, n: list_space(s, negations=n), schemas, st.booleans())
+    schemas.map(Space.of_trees),
+    st.just(coarse),
+    st.builds(lambda s, n: list_space(s, negations=n), schemas, st.booleans()),
 )
 
 
@@ -42,7 +45,8 @@ def all_boxes(boxes, choices):
     worlds = Models(boxes.space, 0).begin
     for group in boxes.groups(choices):
         for places in np.ndindex(group.shape):
-            sets = [(boxes.axes[a].column, boxes.axes[a].sets[1 + p]) for a, p in zip(group.axes, places, strict=True)]
+            axes = zip([boxes.axes[a] for a in group.axes], places, strict=True)
+            sets = [(axis.column, axis.sets[1 + place][axis.bin_of]) for axis, place in axes]
             yield group, places, frozenset(w for w in worlds if all(bins[w[column]] for column, bins in sets))
     assert len(schema) >= len(boxes.axes)
 
@@ -108,6 +112,14 @@ def test_blocks_of_a_group_are_disjoint_and_contain_all_of_its_boxes():
             for others in group.blocks(numbers):
                 result[(slice(None), *others)[: len(group.axes)]] += 1
             assert (result == 1).all()
+
+
+def test_neighbouring_bins_that_no_option_divides_are_counted_together():
+    """Of the cut points 0, …, 5, a coarse search has 0, 2 and 4."""
+    number, _ = Boxes.of(coarse, 3).axes
+    assert number.bin_of.tolist() == [0, 1, 1, 2, 2, 3, 3]
+    fewer = Space.of_trees(schema_of(Integer(0, 9, (0, 2, 4)), Boolean()))
+    assert Boxes.of(coarse, 3).sizes == Boxes.of(fewer, 3).sizes
 
 
 def test_an_attribute_without_options_has_no_axis():

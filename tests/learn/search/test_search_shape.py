@@ -18,7 +18,9 @@ from hedgerow.schema.schema import FROM_ROWS
 from tests.learn.enumerate_models import schema_of
 from tests.schema.values import attributes
 
-several = st.lists(attributes, min_size=1, max_size=4).map(lambda kinds: schema_of(*kinds, *kinds[:1]))
+several = st.lists(st.one_of(attributes, st.just(Integer(0, 9, tuple(range(8))))), min_size=1, max_size=4).map(
+    lambda kinds: schema_of(*kinds, *kinds[:1])
+)
 schemas = st.builds(
     lambda schema, reason: Schema(dict(schema.attributes), schema.label, no_guarantee=reason),
     several,
@@ -33,10 +35,10 @@ def has_literals(schema):
         return False
 
 
-@given(schemas, st.integers(1, 4))
-def test_trees_have_the_outline_of_their_space(schema, depth):
-    space = Space.of_trees(schema)
-    shape = SearchShape.of_trees(schema)
+@given(schemas, st.integers(1, 4), st.integers(1, 3))
+def test_trees_have_the_outline_of_their_space(schema, depth, every):
+    space = Space.of_trees(schema, every)
+    shape = SearchShape.of_trees(schema, every)
     assert shape == SearchShape.of(space)
     assert shape.n_options == space.n_options
     boxes = Boxes.of(space, depth)

@@ -1,5 +1,7 @@
 """Spaces against the slow way: list all combinations of bins, and see which rows an option can still divide."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from hedgerow.learn.search.space import CAUGHT, LEFT, Space
 from hedgerow.schema import Boolean, Candidates, Categorical, Integer, Literal, Real
 from tests.learn.enumerate_models import Models, all_worlds, holds, list_space, schema_of, schemas, spaces
+from tests.schema.values import attributes
 
 
 def side_worlds(space):
@@ -112,6 +115,30 @@ def test_the_tests_of_a_tree_by_hand():
         "x4",
         "x4 is missing",
     ]
+
+
+@st.composite
+def long_grids(draw):
+    cuts = tuple(sorted(draw(st.sets(st.integers(0, 19), min_size=6, max_size=9))))
+    kind, policies = draw(st.sampled_from([Integer, Real])), st.sampled_from(["error", "bin"])
+    return kind(0, 20, cuts, missing=draw(policies), outside=draw(policies))
+
+
+@given(st.lists(st.one_of(attributes, long_grids()), min_size=1, max_size=3), st.integers(1, 3))
+def test_a_coarse_tree_has_the_tests_of_a_schema_with_fewer_cut_points(kinds, every):
+    def coarse(kind):
+        cuts = getattr(kind, "cuts", None) or ()
+        return replace(kind, cuts=cuts[::every]) if len(cuts) > 5 else kind
+
+    whole, fewer = schema_of(Boolean(), *kinds), schema_of(Boolean(), *map(coarse, kinds))
+    assert Space.of_trees(whole, every).antecedents == Space.of_trees(fewer).antecedents
+
+
+def test_attributes_with_few_cut_points_keep_them_all():
+    schema = schema_of(Integer(0, 9, (1, 2, 3, 4, 5)), Integer(0, 9, (1, 2, 3, 4, 5, 6)), Real(0, 10))
+    names = [str(*antecedent) for antecedent in Space.of_trees(schema, 3).antecedents]
+    assert names[:7] == [*(f"x0 <= {cut}" for cut in (1, 2, 3, 4, 5)), "x1 <= 1", "x1 <= 4"]
+    assert names[7:] == [f"x2 <= {cut:g}" for cut in Real(0, 10).cuts[::3]]
 
 
 def test_numbers_with_missing_or_outside_bins_can_be_asked_from_both_ends():

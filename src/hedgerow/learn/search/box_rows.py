@@ -58,8 +58,9 @@ class BoxRows:
     def of(cls, tally: Tally, boxes: Boxes) -> Self:
         """Return the patterns of a tally without the attributes that have no options."""
         bins, classes = tally.bins_and_counts()
-        columns = [axis.column for axis in boxes.axes]
-        return cls(boxes, np.ascontiguousarray(bins[:, columns].T), np.ascontiguousarray(classes.T, dtype=np.float64))
+        of_axes = [axis.bin_of.astype(bins.dtype)[bins[:, axis.column]] for axis in boxes.axes]
+        places = np.array(of_axes, dtype=bins.dtype).reshape(len(of_axes), len(bins))
+        return cls(boxes, places, np.ascontiguousarray(classes.T, dtype=np.float64))
 
     @cached_property
     def total(self) -> Floats:

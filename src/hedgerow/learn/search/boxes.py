@@ -30,10 +30,14 @@ Block = tuple[slice, ...]
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One attribute, and the sets of its bins that choices can lead to."""
+    """One attribute, and the sets of its bins that choices can lead to.
+
+    Neighbouring bins of the attribute that no option divides are one bin of the axis.
+    """
 
     column: int  # the attribute's index in the schema
     options: slice  # the options on the attribute
+    bin_of: Index  # the bin of the axis for each bin of the attribute
     caught: Mask  # the bins that each option catches, shape ``(n_options, n_bins)``
     sets: Mask  # the bins of the root, then the sets after one choice, after two choices, and so on
     within: tuple[int, ...]  # the number of sets reached within 0, 1, 2, … choices
@@ -65,11 +69,11 @@ class Boxes:
             return None
         axes: list[Axis] = []
         axis_of = cache(lambda line: _axis(line, space.branches, depth - 1))
-        for column, options, line in lines_of(space):
+        for column, options, bin_of, line in lines_of(space):
             axis = axis_of(line)
             if axis is None:
                 return None
-            axes.append(replace(axis, column=column, options=options))
+            axes.append(replace(axis, column=column, options=options, bin_of=bin_of))
         return cls(space, depth, tuple(axes))
 
     def groups(self, choices: int) -> Iterator[Group]:
@@ -239,7 +243,7 @@ def _largest(sizes: list[tuple[int, int]], most: int) -> list[int]:
 
 
 class Line(NamedTuple):
-    """The bins and options of one attribute, as a hashable key."""
+    """The bins and options of one attribute, as a hashable key; bins that no option divides are one bin."""
 
     n_bins: int
     caught: bytes  # the bins that each option catches
@@ -248,7 +252,8 @@ class Line(NamedTuple):
     @classmethod
     def of(cls, caught: Mask, root: Mask) -> Self:
         """Return the key for the bins that options catch, shape ``(n_options, n_bins)``, and the bins at the root."""
-        return cls(len(root), caught.tobytes(), root.tobytes())
+        is_first = first_bins(caught, root)
+        return cls(int(is_first.sum()), caught[:, is_first].tobytes(), root[is_first].tobytes())
 
     @property
     def bins(self) -> tuple[Mask, Mask]:
@@ -257,13 +262,20 @@ class Line(NamedTuple):
         return caught.reshape(-1, self.n_bins), root
 
 
-def lines_of(space: Space) -> Iterator[tuple[int, slice, Line]]:
-    """Yield the index, the options and the `Line` of each attribute that has options, if states are boxes."""
+def first_bins(caught: Mask, root: Mask) -> Mask:
+    """Return which bins an option, or the root, divides from the bin before."""
+    columns = np.vstack([caught, root])
+    return np.append(True, (columns[:, 1:] != columns[:, :-1]).any(axis=0))
+
+
+def lines_of(space: Space) -> Iterator[tuple[int, slice, Index, Line]]:
+    """Yield the index, the options, the axis's bins and the `Line` of each attribute that has options."""
     sizes = [attribute.n_bins for _, attribute in space.candidates.schema.attributes]
     ends, start = np.cumsum(sizes).tolist(), 0
     for column, stop in zip(*np.unique(space.attributes, return_counts=True), strict=True):
         options, bins = slice(start, start + int(stop)), slice(ends[column] - sizes[column], ends[column])
-        yield int(column), options, Line.of(space.caught[options, bins], space.root[bins])
+        caught, root = space.caught[options, bins], space.root[bins]
+        yield int(column), options, np.cumsum(first_bins(caught, root)) - 1, Line.of(caught, root)
         start = options.stop
 
 
@@ -297,14 +309,14 @@ def _unpacked(packed: NDArray[np.uint8], n_bins: int) -> Mask:
 
 
 def _axis(line: Line, branches: tuple[int, ...], choices: int) -> Axis | None:
-    """Return an attribute with placeholders for its column and options, or None if it has too many sets."""
+    """Return an attribute with placeholders for its column, options and bins, or None if it has too many sets."""
     reachable, (caught, _) = sets_of(line, branches, choices), line.bins
     if reachable is None:
         return None
     sets, within = reachable
     before, kept = sets[: within[max(len(within) - 2, 0)], None], {CAUGHT: caught, LEFT: ~caught}
     children = {branch: _places(sets, before & kept[branch]) for branch in branches}
-    return Axis(0, slice(0, len(caught)), caught, sets, within, children)
+    return Axis(0, slice(0, len(caught)), np.arange(line.n_bins), caught, sets, within, children)
 
 
 def _parts(caught: Mask) -> NDArray[np.void]:

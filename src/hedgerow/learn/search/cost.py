@@ -94,11 +94,11 @@ class SearchShape:
         return cls(candidates.schema, space.branches, space.n_options, len(candidates.members), lines, literals)
 
     @classmethod
-    @lru_cache(maxsize=4)  # a fit or a plan needs it several times
-    def of_trees(cls, schema: Schema) -> Self:
-        """Return the shape of all trees over a schema's tests."""
+    @lru_cache(maxsize=8)  # a fit or a plan needs it several times
+    def of_trees(cls, schema: Schema, every: int = 1) -> Self:
+        """Return the shape of all trees over a schema's tests, with every `every`-th cut point only."""
         check_candidates(schema, 1, negations=False)
-        tests = [(shape, list(shape.divisions.values())) for shape in literal_shapes(schema).values()]
+        tests = [(shape, list(shape.coarse_divisions(every).values())) for shape in literal_shapes(schema).values()]
         n_options = sum(shape.times * len(extents) for shape, extents in tests)
         literals = _literals(schema, negations=False)
         return cls(schema, (CAUGHT, LEFT), n_options, 1, _lines(tests, n_options), literals)

@@ -48,11 +48,14 @@ class Space:
         return whole.below(np.logical_and.reduce(whole.side_bins[taken])) if chosen else whole
 
     @classmethod
-    def of_trees(cls, schema: Schema) -> Self:
-        """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, without duplicates."""
+    def of_trees(cls, schema: Schema, every: int = 1) -> Self:
+        """Return the space of the trees over a schema's tests ``x``, ``x = v``, ``x <= c``, without duplicates.
+
+        Attributes with many cut points have tests at every `every`-th only (`LiteralShape.coarse_divisions`).
+        """
         candidates = Candidates.of(schema, 1, negations=False)
         shapes = literal_shapes(schema).items()
-        divisions = {form: np.array([*shape.divisions], dtype=np.intp) for form, shape in shapes}
+        divisions = {form: np.array([*shape.coarse_divisions(every)], dtype=np.intp) for form, shape in shapes}
         starts = np.cumsum(candidates.sizes) - candidates.sizes
         attributes = [attribute for _, attribute in schema.attributes]
         options = [divisions[attribute.form] + start for attribute, start in zip(attributes, starts, strict=True)]
