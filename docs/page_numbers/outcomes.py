@@ -11,6 +11,11 @@ TITLES = {
     "pupils": "pupils' scores",
     "adult": "Adult",
     "compas": "COMPAS",
+    "boston": "house values in Boston",
+    "ames": "sale prices in Ames",
+    "loans": "interest rates of loans",
+    "weather": "humidity in New York",
+    "flights": "delays of flights",
 }
 DIGITS = {"wages": 0, "diamonds": 0, "hours": 1, "pupils": 2}
 OURS = ("tree of depth 3", "list", "scorecard", "scorecard, 50 cut points")
@@ -55,6 +60,19 @@ def outcome_goals() -> str:
 
     rows = ((TITLES[name], share(name, "0.1"), share(name, "1")) for name in DIGITS)
     return markdown(("R² of a private tree / CART's", "ε = 0.1, goal .85", "ε = 1, goal .98"), rows)
+
+
+@table
+def outcomes_wide() -> str:
+    """Return R² and leaves of default trees and of trees of two levels on tables of many numbers."""
+
+    def cells(row: Row) -> tuple[str, ...]:
+        trees = (f"{short(row[f'R2, {tree}'], 3)} ({row[f'leaves, {tree}']})" for tree in ("two levels", "default"))
+        difference = f"{short(row['difference'], 3)} ± {short(row['standard error'], 3)}"
+        return TITLES[row["table"]], f"{int(row['rows']):,}", row["epsilon"], *trees, difference
+
+    head = ("R² (leaves)", "rows", "ε", "two levels, all cut points", "default: three levels", "difference")
+    return markdown(head, map(cells, records("outcomes_wide.csv")))
 
 
 @number

@@ -176,6 +176,14 @@ def test_private_regression_trees_are_near_cart_on_larger_tables():
     assert r2["pupils", "scorecard", "0.1"] > 0.85 * r2["pupils", "CART of depth 3", ""]
 
 
+def test_a_default_tree_of_many_numbers_is_never_clearly_behind_two_levels():
+    rows = records("outcomes_wide.csv")
+    assert all(float(row["difference"]) > -float(row["standard error"]) for row in rows)
+    ahead = {row["table"] for row in rows if row["epsilon"] == "1" and float(row["difference"]) > 0.02}
+    assert ahead == {"ames", "weather", "flights"}
+    assert {row["splits"] for row in rows} == {"10"}
+
+
 def test_the_recommended_model_beats_private_peers_except_in_three_numbers():
     result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("outcomes.csv")}
     missed, trees = [], []
