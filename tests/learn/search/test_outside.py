@@ -23,6 +23,7 @@ THREE = schema_of(Integer(0, 9, (2, 5, 7)), Boolean(), Categorical(("a", "b", "c
 WEIGHT = 0.75
 SPACES = {
     "trees": Space.of_trees(WIDE),
+    "trees, every second cut point": Space.of_trees(schema_of(Integer(0, 9, tuple(range(6))), Boolean()), 2),
     "lists": list_space(WIDE),
     "trees, three classes": Space.of_trees(THREE),
     "lists, three classes": list_space(THREE),
