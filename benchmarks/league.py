@@ -4,11 +4,10 @@ Mean test accuracy over 20 splits 80/20, default settings, secure noise, pure ε
 and no cut point (`league_tables.py`). *Tree* and *list* are `PrivateTreeClassifier(epsilon)` and
 `PrivateRuleListClassifier(epsilon)`; the standard error is the tree's; the *best fixed depth* of 1, 2 and 3 is chosen
 with hindsight, by test accuracy. Compared in the same run: DP-EBM with δ = 1e-5 and the same bounds (two classes only),
-CART without privacy, the majority. **The rows of trees were measured with 0.2.0**, whose prior
-([stop_probability.csv](results/stop_probability.csv)) and objective ([objectives.csv](results/objectives.csv)) were
-chosen on breast_cancer and ctg; the prior of lists has not changed since. Both were measured without leaf counts, on
-which the defaults now spend a twentieth of ε ([the cost](leaf_shares.py)). The [page on sizes](readability.py) has the
-accuracy and size of trees with the current prior, which was chosen on all tables with a †.
+CART without privacy, the majority. The prior of trees was chosen on all tables with a † ([prior](prior.py)), and the
+stop probability of lists ([stop_probability.csv](results/stop_probability.csv)) and the objective
+([objectives.csv](results/objectives.csv)) on breast_cancer and ctg. **Fixed depths, and lists with
+`objective="mixed"`, were measured with 0.2.0**, whose trees had another prior and no leaf counts.
 [results/league_runs.csv](results/league_runs.csv) has every run, including `objective="mixed"`; AUROC and log-loss are
 in [results/league_probabilities.csv](results/league_probabilities.csv).
 

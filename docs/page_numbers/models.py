@@ -21,21 +21,26 @@ from page_numbers.marks import (
 @table
 def league() -> str:
     """Accuracy at epsilon 1 and sizes, a row a dataset."""
-    result = {(row["table"], float(row["epsilon"])): row for row in records("league.csv")}
-    ours = {(row["table"], row["learner"]): row for row in records("readability.csv") if row["epsilon"] == "1.0"}
+    sizes = {"tree": "leaves of the tree", "list": "rules of the list"}
     peers = ("DP-EBM", "CART of depth 3, not private", "majority")
     rows = (
         (
             tuned(name, NAMES[name]),
-            *(sized(ours[name, "tree"][key], key) for key in ("accuracy", "leaves")),
-            sized(result[name, 1.0]["list"], "list"),
-            sized(ours[name, "list"]["leaves"], "leaves"),
-            *(sized(result[name, 1.0][key], key) for key in peers),
+            *(
+                sized(_league(name)[key], kind)
+                for own, size in sizes.items()
+                for key, kind in ((own, own), (size, "leaves"))
+            ),
+            *(sized(_league(name)[key], key) for key in peers),
         )
         for name in list(NAMES)[:3]
     )
     head = ("ε = 1", "private tree", "leaves", "private list", "rules", "DP-EBM, δ = 1e-5")
     return markdown((*head, "CART of depth 3, not private", "majority"), rows) + TUNED_NOTE
+
+
+def _league(name: str) -> Row:
+    return next(row for row in records("league.csv") if (row["table"], row["epsilon"]) == (name, "1.0"))
 
 
 def _at_epsilon_1(file: str, name: str, learner: str) -> Row:
@@ -44,16 +49,9 @@ def _at_epsilon_1(file: str, name: str, learner: str) -> Row:
 
 
 @number
-def league_list_splits() -> str:
-    """Return the number of splits on which the sizes of lists in the table `league` were measured."""
-    return between((int(_at_epsilon_1("readability.csv", name, "list")["splits"]) for name in list(NAMES)[:3]), 0)
-
-
-@number
 def league_error() -> str:
     """Return the largest standard error of a private tree in the table `league`."""
-    trees = (_at_epsilon_1("readability.csv", name, "tree") for name in list(NAMES)[:3])
-    return short(max(float(row["standard error of accuracy"]) for row in trees), 3)
+    return short(max(float(_league(name)["standard error"]) for name in list(NAMES)[:3]), 3)
 
 
 @number
@@ -72,14 +70,6 @@ def league_ranks() -> str:
     card = _at_epsilon_1("readability.csv", "adult", "scorecard")
     tree, drawn, other, points = (short(row["AUROC"], 3) for row in (ours, mixed, peer, card))
     return f'{other} for DP-EBM, {tree} for the tree, {drawn} with `objective="mixed"`, and {points} for a scorecard'
-
-
-@number
-def leaf_counts_cost() -> str:
-    """Return the change of accuracy by the release of leaf counts at epsilon 1."""
-    row = next(row for row in records("leaf_shares.csv") if (row["epsilon"], row["setting"]) == ("1.0", "default"))
-    change, error = row["accuracy − labels alone"].split(" ± ")
-    return f"{short(change, 4)} ± {short(error, 4)}"
 
 
 @table
