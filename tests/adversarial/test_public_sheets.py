@@ -131,7 +131,7 @@ def test_the_public_sheet_of_a_file_of_another_program_depends_on_no_row(schema,
     assert all(sheet == sheets[0] for sheet in sheets)
 
 
-def test_the_public_sheet_does_not_depend_on_the_categories_that_a_file_names(tmp_path):
+def test_categories_that_a_file_names_do_not_change_its_public_sheet(tmp_path):
     schema = hr.Schema({"ward": hr.Categorical(("a", "b", "c"))}, MIXED.label)
     leaves = hr.models.Leaf((3, 4)), hr.models.Leaf((5, 0))
     tree = hr.models.Tree(
