@@ -31,11 +31,16 @@ def test_audit_reports_the_residual_entropy_of_a_model(folder, run):
     assert "share of rows" in (folder / "a.svg").read_text()
 
 
-def test_only_the_owner_reads_a_private_plot(folder, run):
+@pytest.mark.parametrize(
+    ("given", "plot", "is_private"),
+    [((), "a.png", False), ((), "a.PRIVATE.png", True), (("--data", "data.csv"), "a.png", True)],
+)
+def test_only_the_owner_reads_an_audit_of_rows(given, plot, is_private, folder, run):
     a_tree(folder, old={"counts": (5, 20)}, young={"counts": (30, 2)})
-    assert run("audit", "tree.json", "--plot", "a.PRIVATE.png")[0] == 0
-    assert (folder / "a.PRIVATE.png").read_bytes().startswith(b"\x89PNG")
-    assert not (folder / "a.PRIVATE.png").stat().st_mode & 0o077
+    assert run("audit", "tree.json", *given, "--plot", plot, "-o", "a.txt")[0] == 0
+    assert (folder / plot).read_bytes().startswith(b"\x89PNG")
+    assert bool((folder / plot).stat().st_mode & 0o077) != is_private
+    assert bool((folder / "a.txt").stat().st_mode & 0o077) == (not given)
 
 
 def test_audit_with_rows_is_the_curators_view(folder, run):

@@ -56,7 +56,8 @@ def audit(
     it is known which row is in which leaf: 1 if the model discloses nothing, 0 if it discloses every row.
 
     Without --data the audit uses the counts that were released with the model; the result is as public as the model.
-    With --data it counts the training rows exactly; the result is PRIVATE, for the curator only.
+    With --data it counts the training rows exactly; the result is PRIVATE, for the curator only. Output files can then
+    be read by their owner only.
 
     For a scorecard, the audit uses its released rows by bin, or with --data the total of each training row.
 
@@ -95,8 +96,9 @@ def audit(
         entries = result.to_dict() | ({"groups": groups} if groups else {})
         entries |= {"contents": [content.to_dict() for content in released.contents]} if contents else {}
         text = json.dumps(entries, indent=2, ensure_ascii=False)
-    print_or_write(text, output)
-    draw(result.plot, plot)
+    mode = None if data is None else 0o600  # a function of the rows
+    print_or_write(text, output, mode=mode)
+    draw(result.plot, plot, mode=mode)
 
 
 def _check_groups(by: list[str] | None, data: str | None, counts: KnownCounts | None) -> None:

@@ -162,16 +162,16 @@ def problem_of(error: BaseException) -> str:
     return f"{name}: {reason}" if name else reason or type(error).__name__
 
 
-def write_file(path: Path, content: str | bytes, more: str = "") -> None:
-    write_whole(path, content)
+def write_file(path: Path, content: str | bytes, more: str = "", *, mode: int | None = None) -> None:
+    write_whole(path, content, mode)
     say(f"written to {path}{more}", err=True)
 
 
-def print_or_write(text: str, path: Path | None) -> None:
+def print_or_write(text: str, path: Path | None, *, mode: int | None = None) -> None:
     if path is None:
         say(text)
     else:
-        write_file(path, text + "\n")
+        write_file(path, text + "\n", mode=mode)
 
 
 def check_pictures(*paths: Path | None) -> None:
@@ -184,7 +184,7 @@ def check_pictures(*paths: Path | None) -> None:
             raise ArgumentError(f"{path}: expected a name that ends in {' or '.join(PICTURES)}.")
 
 
-def draw(plot: Callable[[], Axes], path: Path | None) -> None:
+def draw(plot: Callable[[], Axes], path: Path | None, *, mode: int | None = None) -> None:
     if path is None:
         return
     without_a_window()
@@ -192,7 +192,7 @@ def draw(plot: Callable[[], Axes], path: Path | None) -> None:
     assert figure is not None
     picture = BytesIO()
     figure.savefig(picture, format=path.suffix[1:].lower(), dpi=150)
-    write_file(path, picture.getvalue())
+    write_file(path, picture.getvalue(), mode=mode)
 
 
 def without_a_window() -> None:
