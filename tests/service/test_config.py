@@ -1,7 +1,11 @@
 """A configuration is read strictly, declares what is new, grants who is new, and changes no cap."""
 
+import os
+import shutil
+import signal
 from copy import deepcopy
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 import yaml
@@ -14,6 +18,7 @@ from hedgerow.service.ledger.ledger import Ledger
 from hedgerow.service.receipts import Signer
 from hedgerow.service.requests import Request
 from hedgerow.service.rows import open_rows
+from tests.service.ledger.asking import asked
 from tests.service.wards import ANA, MARGINALS, SCHEMA, table
 
 DATASET = {
@@ -91,6 +96,34 @@ def test_who_is_new_gets_a_cap_and_no_cap_changes(folder):
         opened(write(folder, {"analysts": {"ana": {"epsilon": 1}}}))
     with pytest.raises(ArgumentError, match="add up to"):
         opened(write(folder, {"analysts": {**more, "kim": {"epsilon": 3}}}))
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+@pytest.mark.claim(
+    "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
+)
+def test_an_older_copy_under_the_log_of_sqlite_is_not_served(folder, is_killed):
+    """SQLite applied the log to the copy: the head was the latest, and a charge was missing in the totals."""
+    names = [f"analyst{number:04}" for number in range(300)]  # their totals fill several pages
+    path = write(folder, {"analysts": {name: {"epsilon": "1/100"} for name in names}})
+    child = os.fork()
+    if not child:
+        ledger = opened(path).ledger
+        ledger.log.database.backup(folder / "copy.db")
+        ledger.reserve(asked("lost", Fraction(1, 100), names[-1]))
+        ledger.log.database.settle()
+        ledger.reserve(asked("kept", Fraction(1, 100), names[0]))
+        if is_killed:
+            os.kill(os.getpid(), signal.SIGKILL)
+        shutil.copy(folder / "copy.db", folder / "ledger.db")  # under the running service
+        ledger.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == (signal.SIGKILL if is_killed else 0)
+    if is_killed:
+        shutil.copy(folder / "copy.db", folder / "ledger.db")
+    for _ in range(2):  # the first attempt writes the log to the file
+        with pytest.raises(LedgerError, match="table of totals does not follow"):
+            Config.read(path).open()
 
 
 def test_processes_with_different_settings_have_different_policies(folder):

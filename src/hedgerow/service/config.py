@@ -183,10 +183,17 @@ class Config:
         return Ledger(self.ledger, self.head, mark=self.mark, limits=self.timeouts.of_ledger, **start)
 
     def open(self, *, new_ledger: bool = False, accept_rollback: bool = False) -> Curator:
-        """Open the ledger and all tables, check every row, and record new datasets and analysts."""
+        """Open the ledger and all tables, check every row, and record new datasets and analysts.
+
+        Verifies a SQLite ledger.
+        """
         signer = None if self.signing_key is None else Signer.load(self.signing_key)
         ledger = self.open_ledger(new_ledger=new_ledger, accept_rollback=accept_rollback)
         try:
+            if ledger.path is not None:
+                # SQLite applies its log to the file, even if an older copy has replaced it. The result has the latest
+                # head and may have older totals, which only the verification of all entries reveals.
+                ledger.verify()
             if signer is not None:
                 ledger.check_signer(signer.name)
             held = dict[str, HostedDataset]()

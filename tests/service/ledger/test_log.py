@@ -14,7 +14,6 @@ import pytest
 import sqlalchemy as sa
 
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError
-from hedgerow.privacy.account import Account
 from hedgerow.service.ledger import log as log_module
 from hedgerow.service.ledger.database import Database
 from hedgerow.service.ledger.ledger import Ledger
@@ -427,40 +426,6 @@ def test_an_older_copy_of_both_is_behind_the_mark_after_a_crash(tmp_path):
         (tmp_path / name).unlink(missing_ok=True)
     with pytest.raises(LedgerError, match=LOST):
         Ledger(url, mark=mark)
-
-
-@pytest.mark.claim(
-    "A database that has lost entries, for example because a backup or snapshot was restored, is not served"
-)
-def test_an_older_copy_under_the_log_of_a_killed_process_is_refused(tmp_path):
-    """SQLite applied the log to the older copy: the head was the latest, and a charge was missing in the totals."""
-    path = tmp_path / "ledger.db"
-    child = os.fork()
-    if not child:
-        _write_two_pages_of_totals(path)
-        os.kill(os.getpid(), signal.SIGKILL)
-    assert os.waitpid(child, 0)[1] == signal.SIGKILL
-    shutil.copy(tmp_path / "copy.db", path)
-    for _ in range(2):  # the first attempt writes the log to the file
-        with pytest.raises(LedgerError, match="table of totals does not follow"):
-            ledger_at(f"sqlite:///{path}")
-    shutil.copy(tmp_path / "copy.db", path)
-    with pytest.raises(LedgerError, match=LOST):
-        ledger_at(f"sqlite:///{path}")
-    ledger_at(f"sqlite:///{path}", accept_rollback=True).close()
-    ledger_at(f"sqlite:///{path}").close()
-
-
-def _write_two_pages_of_totals(path):
-    """Charge the last analyst after a copy, and the first analyst after a checkpoint."""
-    names = [f"analyst{number:04}" for number in range(300)]
-    ledger = ledger_at(f"sqlite:///{path}")
-    declare(ledger, cap=300, shares=dict.fromkeys(names, Account(Fraction(1))))
-    ledger.log.database.backup(path.with_name("copy.db"))
-    ledger.reserve(asked("lost", analyst=names[-1]))
-    ledger.log.database.settle()
-    for number in range(3):
-        ledger.reserve(asked(f"{number}", analyst=names[0]))
 
 
 def test_a_followed_mark_is_synchronised_when_it_is_kept(tmp_path, monkeypatch):

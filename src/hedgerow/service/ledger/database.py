@@ -204,13 +204,8 @@ def _checked(url: str) -> URL:
 
 def head_beside(url: str) -> Path | None:
     """Return the head file next to a SQLite ledger, or None for PostgreSQL."""
-    path = file_of(url)
+    path = _file_of(_checked(url))
     return None if path is None else path.with_name(f"{path.name}-head")
-
-
-def file_of(url: str) -> Path | None:
-    """Return the file of a SQLite ledger, or None for PostgreSQL."""
-    return _file_of(_checked(url))
 
 
 def _file_of(url: URL) -> Path | None:
@@ -313,7 +308,7 @@ class FileRun:
 
     def __init__(self, ledger: Path) -> None:
         self.name = str(uuid4())
-        self._folder = _runs_of(ledger)
+        self._folder = ledger.with_name(f"{ledger.name}-runs")
         self._folder.mkdir(mode=0o700, exist_ok=True)
         folder = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -329,8 +324,16 @@ class FileRun:
     def is_alive(self, name: str) -> bool:
         """Return whether the file of a run is locked; if not, its process has ended and the file is removed."""
         path = self._folder / name
-        if _is_locked(path):
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             return True
+        finally:
+            os.close(handle)
         path.unlink(missing_ok=True)
         return False
 
@@ -341,31 +344,6 @@ class FileRun:
         with suppress(FileNotFoundError):
             (self._folder / self.name).unlink()
         os.close(self._handle)
-
-
-def was_killed(ledger: Path) -> bool:
-    """Return whether a process with a SQLite ledger was killed and none is alive, by the files of runs."""
-    folder = _runs_of(ledger)
-    runs = list(folder.iterdir()) if folder.exists() else []
-    return bool(runs) and not any(map(_is_locked, runs))
-
-
-def _runs_of(ledger: Path) -> Path:
-    return ledger.with_name(f"{ledger.name}-runs")
-
-
-def _is_locked(path: Path) -> bool:
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(handle)
-    return False
 
 
 class ServerRun:

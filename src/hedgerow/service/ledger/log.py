@@ -30,7 +30,7 @@ from hedgerow.boundary.canonical import FIRST, canonical, digest
 from hedgerow.boundary.durable import sync_folder
 from hedgerow.engines.time_limits import TimeLimits
 from hedgerow.errors import LedgerError, LedgerMissingError, LedgerUnavailableError
-from hedgerow.service.ledger.database import LEDGER_LIMITS, MISSING, Database, file_of, head_beside, was_killed
+from hedgerow.service.ledger.database import LEDGER_LIMITS, MISSING, Database, head_beside
 from hedgerow.service.ledger.entry import Entry, EntryKind
 from hedgerow.service.ledger.tables import ANSWERS, ENTRIES, ENTRY_INDEX, HEAD, REQUESTS
 from hedgerow.service.ledger.verify import Spent, Verification, Verified, fill_index, index_row
@@ -159,10 +159,7 @@ class Log:
         self._head = None if head is None else HeadFile(head)
         self._mark = None if mark is None else HeadFile(mark)
         self._last = LogMark(0, FIRST)  # the last entry of the writing transaction
-        problem, path = "", file_of(url)
-        # SQLite applies the log of a killed process to the file, even if an older copy has replaced it in the meantime.
-        # The result has the latest head and may have older totals, which only the verification of all entries reveals.
-        is_suspect = not read_only and path is not None and was_killed(path)
+        problem = ""
         try:
             self.database = Database(url, read_only=read_only, create=new_ledger or accept_rollback, limits=limits)
         except LedgerMissingError:
@@ -172,8 +169,6 @@ class Log:
         if not read_only:
             try:
                 self._begin(new_ledger=new_ledger, accept_rollback=accept_rollback)
-                if is_suspect:
-                    self.verify()
             except BaseException:
                 self.close()
                 raise
