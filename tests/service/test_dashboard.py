@@ -452,7 +452,8 @@ def test_what_nobody_expected_is_told_without_its_text(boards, monkeypatch, capl
 def test_errors_of_a_database_log_in_do_not_quote_the_driver(boards, monkeypatch, base):
     client = boards.client("carla" if base == "" else "kim")
     client._transport.raise_server_exceptions = False
-    monkeypatch.setattr(boards.keys, "holder", lambda _: (_ for _ in ()).throw(ValueError("CANARY")))
+    for name in ("holder", "caller"):
+        monkeypatch.setattr(boards.keys, name, lambda _: (_ for _ in ()).throw(ValueError("CANARY")))
     for result in (get(client, "/ledger"), client.post(f"{base}/login", data={"key": "x"})):
         assert (result.status_code, "The page failed" in result.text, "CANARY" in result.text) == (500, True, False)
         assert result.headers["content-security-policy"].startswith("default-src 'none'")
