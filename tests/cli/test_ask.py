@@ -127,10 +127,10 @@ def test_an_answer_that_is_not_written_whole_is_had_by_the_same_command(
         assert run(*question, "--to", "q.json")[0] == 0
         words = ("answer", "q.json", "--analyst", "ana", "-o", "rows.json")
 
-    def full(path, text):
+    def full(path, text, mode=None):
         if path.name == failing:
             raise OSError(errno.ENOSPC, "No space left on device", path.name)
-        write_whole(path, text)
+        write_whole(path, text, mode)
 
     with monkeypatch.context() as patched:
         patched.setattr("hedgerow.cli.output.write_whole", full)

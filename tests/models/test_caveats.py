@@ -229,7 +229,7 @@ def test_a_model_that_was_paid_for_stays_where_warnings_are_errors():
     budget = hr.Budget(50)
     clf = hr.PrivateTreeClassifier(50.0, max_depth=1, budget=budget)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", UselessModelWarning)
         with pytest.raises(UselessModelWarning, match="for every row"):
             clf.fit(X, LABELS)
     assert budget.remaining == 0

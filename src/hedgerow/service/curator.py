@@ -280,7 +280,7 @@ class Curator(ProcessBound):
         self.ledger.probe()
         with self.ledger.reading() as connection:
             if not self._quotas.has_room(connection, self.ledger.path, _SMALL_ANSWER):
-                raise OSError(errno.ENOSPC, "the reserve of the disk would be used")
+                raise errors.FileError(errno.ENOSPC, "the reserve of the disk would be used")
 
     def check(self, request: Request) -> tuple[QuestionForm, CheckedQuestion]:
         """Return the form and the checked question; raise the errors that `ask` raises before a charge."""
