@@ -302,7 +302,7 @@ def test_a_weak_guarantee_warns_once_before_the_charge():
     model, table, budget = fitted("classes", "tree"), rows(30, "classes"), hr.Budget(1)
     with (
         pytest.warns(WeakGuaranteeWarning, match="epsilon = 11 protects little") as warned,
-        pytest.raises(BudgetExceededError),
+        pytest.raises(BudgetExceededError, match="Nothing was charged"),
     ):
         hr.evaluate(model, table, epsilon=11, budget=budget)
     assert [warning.filename for warning in warned] == [__file__]

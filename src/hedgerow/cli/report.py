@@ -265,9 +265,8 @@ def report(
         write_file(path, content)
     if output is not None and not check:
         say(document.deciding.verdict, err=True)
-        if (
-            document.board is not None and document.deciding is document.public
-        ):  # whatever the rows are: it can be logged
+        # The line can be logged, so it must not depend on the rows.
+        if document.board is not None and document.deciding is document.public:
             say("The board's sheet compares the model with the rows; read it, too.", err=True)
     if as_json:
         say(document.to_json(), newline=False)
