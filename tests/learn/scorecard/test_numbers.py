@@ -463,3 +463,22 @@ def test_points_rise_where_the_schema_says_so():
     model = fit(stays(2000), schema=hr.Schema(attributes, SCHEMA.target))  # they rise, if they may
     points = {part.attribute: part.points for part in model.scorecard_.parts}
     assert len(set(points.get("a", ((0,),) * 3))) == 1
+
+
+def test_the_prior_of_an_attribute_without_effect_is_narrow(monkeypatch):
+    """One of ten attributes determines the number; nine have a wide prior's noise only if their prior stays wide."""
+    rng = np.random.default_rng(0)
+    columns = {f"x{i}": hr.Integer(0, 9, cuts=tuple(range(1, 9))) for i in range(10)}
+    schema = hr.Schema(columns, hr.Number("y", 0, 10, 32))
+    X = pd.DataFrame(rng.integers(0, 10, (4000, 10)), columns=list(columns))
+    t = hr.Tally.count(X, X["x0"] + rng.normal(0, 1, 4000), schema)
+
+    def errors():
+        fits = (hr.PrivateScorecardRegressor(1, random_state=seed).fit_tally(t) for seed in range(8))
+        return np.array([np.mean((fit.predict(X) - X["x0"]) ** 2) for fit in fits])
+
+    fitted = errors()
+    monkeypatch.setattr(number_plan, "_WIDTHS", (1.0, 1.0))
+    wide = errors()
+    assert np.mean(fitted < wide) > 0.7
+    assert fitted.mean() < 0.9 * wide.mean()

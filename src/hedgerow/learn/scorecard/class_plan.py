@@ -22,7 +22,6 @@ from hedgerow.learn.scorecard.smoothing import (
     LEAST_SLOPE,
     Evidence,
     Part,
-    Prior,
     SmoothedValues,
     newton_step,
     smoothed,
@@ -54,7 +53,7 @@ ENOUGH_TO_TRUST = 60  # with fewer rows times ε for an attribute, the prior all
 ENOUGH_TO_WEIGH, ENOUGH_TO_WEIGH_WITH_DELTA = 100, 9
 MOST_ROWS_TO_WEIGH = 2**37  # a row adds at most 2^24 to a sum, so the sums of twice as many rows fit in 64 bits
 _WEIGHT, _WEIGHTS = 0.5, (0.3, 2.0)  # the prior standard deviation of a weight around 1, and its range
-_LEAST_SPREAD, _LEAST_TOGETHER = 1e-3, 0.05
+_LEAST_SPREAD = 1e-3
 _CUT_OFF = 0.45  # bound on a row's contribution, times the number of attributes (pure ε) or its square root (with δ)
 
 
@@ -177,25 +176,16 @@ class ClassFit(Fit):
 
     def _unit_of(self, parts: Sequence[Part], base: Floats) -> float:
         """Return the unit of the prior that fits the size of the log-odds (MacKay 1992)."""
-        # For a single attribute, it is the root of vᵀQv divided by the effective number of parameters. Correlated
-        # attributes determine fewer parameters jointly, so their number is scaled by the ratio of joint to separate
-        # values. The log-odds of K classes add up to 0, so K − 1 of K are free, and each has more information.
-        size = determined = together = alone = 0.0
+        # The root of the size over the effective number of parameters. The log-odds of K classes add up to 0, so K − 1
+        # of K are free, and each has more information.
         free = 1.0 if self._binary else 1 - 1 / len(self._shares)
+        slopes = list[Floats]()
         for part in parts:
-            prior = Prior(self._plan.across, self._plan.each).of(self._schema.attributes[part.attribute][1])
             weights = self._weights(part, base)
             information = weights if self._binary else weights * (1 - weights) / free
-            growth = np.maximum(part.rows[:, None] * information, LEAST_SLOPE)
-            columns = zip(part.values.T, growth.T, part.evidence, part.alone, strict=True)
-            for values, slopes, evidence, separate in columns:
-                own_values = separate.smoothed(1 / slopes, prior / self._unit**2).values
-                size += values @ prior @ values
-                determined += np.trace(evidence.smoothed(1 / slopes, prior / self._unit**2).trust)
-                together += slopes @ (own_values * values)
-                alone += slopes @ own_values**2
-        share = min(max(together / max(alone, LEAST_SLOPE), _LEAST_TOGETHER), 1.0)
-        return float(np.clip(np.sqrt(size / max(share * free * determined, 1.0)), *_UNITS))
+            slopes.append(np.maximum(part.rows[:, None] * information, LEAST_SLOPE))
+        sizes, determined = self._effective(parts, slopes)
+        return float(np.clip(np.sqrt(sizes.sum() / max(free * determined.sum(), 1.0)), *_UNITS))
 
     def _weigh(self, parts: Sequence[Part], base: Floats) -> None:
         """Multiply the log-odds of each attribute by a weight that allows for its correlation with other attributes."""

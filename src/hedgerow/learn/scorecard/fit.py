@@ -36,7 +36,7 @@ from hedgerow.privacy.noise import GaussianCounts
 from hedgerow.privacy.shared_histograms import SharedHistograms
 from hedgerow.tally import Tally
 
-_LARGEST_STEP = 2.0
+_LARGEST_STEP, _LEAST_TOGETHER = 2.0, 0.05
 Residual = tuple[Floats, Floats, Floats]  # by bin: sums, their slopes by the values, their sampling variance
 
 
@@ -205,7 +205,7 @@ class Fit:
         """
         for part in parts:
             before = whole_log_odds(part.values)
-            prior = self._prior().of(self._schema.attributes[part.attribute][1])
+            prior = self._prior_of(part)
             changed: Floats = self.residual_prior_scale**2 * np.diag(np.linalg.inv(prior)).astype(np.float64)
             residuals, noise = self._residuals(state, part, changes)
             for column, (sums, slopes, spreads) in enumerate(residuals):
@@ -217,6 +217,29 @@ class Fit:
                 part.covariances[column], part.gaps[column] = posterior.covariance, posterior.gap
             changes = {part.attribute: whole_log_odds(part.values) - before}
         return changes
+
+    def _prior_of(self, part: Part) -> Floats:
+        """Return the precision of the prior of a part in a pass of residuals."""
+        return self._prior().of(self._schema.attributes[part.attribute][1])
+
+    def _effective(self, parts: Sequence[Part], slopes: Sequence[Floats]) -> tuple[Floats, Floats]:
+        """Return the size vᵀQv of each part's values, and its effective number of parameters (MacKay 1992).
+
+        `slopes` are the inverse sampling variances, by bin and column.
+        """
+        # Correlated attributes determine fewer parameters jointly, so their number is scaled by the ratio of joint to
+        # separate values.
+        sizes, determined, together, alone = np.zeros(len(parts)), np.zeros(len(parts)), 0.0, 0.0
+        for place, (part, weights) in enumerate(zip(parts, slopes, strict=True)):
+            prior = Prior(self._plan.across, self._plan.each).of(self._schema.attributes[part.attribute][1])
+            columns = zip(part.values.T, weights.T, part.evidence, part.alone, strict=True)
+            for values, of_column, evidence, separate in columns:
+                own_values = separate.smoothed(1 / of_column, prior / self._unit**2).values
+                sizes[place] += values @ prior @ values
+                determined[place] += np.trace(evidence.smoothed(1 / of_column, prior / self._unit**2).trust)
+                together += float(of_column @ (own_values * values))
+                alone += float(of_column @ own_values**2)
+        return sizes, min(max(together / max(alone, LEAST_SLOPE), _LEAST_TOGETHER), 1.0) * determined
 
     def _together(self, parts: Sequence[Part], base: Floats) -> Floats:
         """Make values monotone as declared, centre them at 0, and return the base with the removed means."""

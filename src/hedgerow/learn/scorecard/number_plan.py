@@ -17,7 +17,7 @@ from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends
 from hedgerow.learn.scorecard.fit import Fit, Residual, evidence_by_bin
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
-from hedgerow.learn.scorecard.smoothing import Part
+from hedgerow.learn.scorecard.smoothing import LEAST_SLOPE, Part
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS, Spending, narrowed
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
@@ -30,6 +30,8 @@ ACROSS, EACH = 2.5, 1.0  # the prior standard deviations, in standard deviations
 REACH = 2.5  # the bound at which residuals are clipped, in mean absolute residuals
 _MEAN_TO_SPREAD = 1.25  # the standard deviation of a normal distribution, in mean absolute deviations
 _LEAST, _MOST = 0.005, 0.5  # the range of standard deviations and of mean absolute residuals, in target ranges
+_WIDTHS = (0.3, 1.0)  # the range of the width of an attribute's prior, relative to the width from the residuals
+_LEAST_PARAMETERS = 0.3  # the smallest effective number of parameters of an attribute
 _LEAST_UNIT = 1e-4  # the smallest value of a point, in target ranges
 
 
@@ -88,6 +90,7 @@ class NumberFit(Fit):
         self._binary = True
         self._bound = STEPS
         self._spread = _MOST
+        self._widths: Mapping[int, float] = {}
 
     @cached_property
     def _by_class(self) -> Tally:
@@ -107,6 +110,7 @@ class NumberFit(Fit):
             changes: Mapping[int, Integers] = {part.attribute: whole_log_odds(part.values) for part in parts}
             for _ in range(passes):
                 self._measure(residuals, changes)
+                self._widths = self._widths_of(parts)
                 changes = self._refine(parts, residuals, {})
         return self._finish(parts, self._together(parts, base))
 
@@ -128,6 +132,17 @@ class NumberFit(Fit):
         mean = min(max(total / self._rows, _LEAST), _MOST)
         self._bound = min(int(np.ceil(STEPS * REACH * mean)), STEPS)
         self._unit = _MEAN_TO_SPREAD * mean
+
+    def _widths_of(self, parts: Sequence[Part]) -> dict[int, float]:
+        """Return the width of the prior of each attribute that fits the size of its values (MacKay 1992)."""
+        slopes = [np.maximum(part.rows[:, None], LEAST_SLOPE) / self._unit**2 for part in parts]
+        sizes, parameters = self._effective(parts, slopes)
+        widths = np.sqrt(sizes / np.maximum(parameters, _LEAST_PARAMETERS)) / self._unit
+        fitted = np.clip(widths, *_WIDTHS).tolist()
+        return {part.attribute: width for part, width in zip(parts, fitted, strict=True)}
+
+    def _prior_of(self, part: Part) -> Floats:
+        return self._prior(self._widths[part.attribute]).of(self._schema.attributes[part.attribute][1])
 
     def _residuals(
         self, state: NumberResiduals, part: Part, changes: Mapping[int, Integers]
