@@ -77,8 +77,14 @@ def run(code, *arguments):
     return json.loads(done.stdout)
 
 
-def test_every_mechanism_has_a_distance_of_its_own():
-    mechanisms, measured = run(MECHANISMS)
+@pytest.fixture(scope="module")
+def found():
+    """The mechanisms, and those that have a distance."""
+    return run(MECHANISMS)
+
+
+def test_every_mechanism_has_a_distance_of_its_own(found):
+    mechanisms, measured = found
     assert len(mechanisms) > 10
     assert mechanisms == measured
 
@@ -90,9 +96,9 @@ def test_mechanisms_are_defined_only_where_the_recorder_looks():
     assert {path.parent.as_posix() for path in files} <= {"learn/ssrl", "oracle", "privacy"}
 
 
-def test_every_audited_call_runs_and_uses_nearly_every_mechanism():
+def test_every_audited_call_runs_and_uses_nearly_every_mechanism(found):
     """Attributes are only chosen in wide tables with a zCDP budget, which take longer."""
-    mechanisms, _ = run(MECHANISMS)
+    mechanisms, _ = found
     assert set(mechanisms) - set(run(CALLS)) == {"TwoSidedGumbelChoice"}
 
 

@@ -152,7 +152,9 @@ def test_models_learn_from_every_spelling_and_predict_classes(schema, rows):
     model = fitted[0]
     predicted = model.predict(rows.drop(columns="ill"))
     assert set(predicted) == {"no", "yes"}
-    assert duckdb.sql(f"SELECT {model.to_sql('duckdb')} FROM rows").fetchall() == [(value,) for value in predicted]
+    with duckdb.connect() as connection:  # the default connection may have a table of the same name
+        result = connection.sql(f"SELECT {model.to_sql('duckdb')} FROM rows").fetchall()
+    assert result == [(value,) for value in predicted]
     sheet = {}
     exec(model.to_python(), sheet)
     assert [sheet["predict"](row) for row in rows.to_dict("records")] == predicted.tolist()

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -368,7 +368,9 @@ def test_three_identical_attributes_weigh_less_than_an_independent_one(monkeypat
     assert worth["d"] > 1.5 * max(worth["a"], worth["b"], worth["c"])
 
 
+@pytest.mark.filterwarnings("ignore::hedgerow.errors.NoiseWarning")
 @given(st.floats(1e-13, 1e-10), st.integers(1, 40), st.sampled_from([0, 100, 10**9]), st.sampled_from([2, 3]))
+@example(7e-11, 1, 0, 2)
 def test_an_epsilon_is_too_small_before_the_charge_or_not_at_all(epsilon, n_attributes, n, classes):
     schema = hr.Schema({f"x{i}": hr.Boolean() for i in range(n_attributes)}, CLASSES[classes])
     counts = np.zeros((1, classes), dtype=int)
