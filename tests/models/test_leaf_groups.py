@@ -27,10 +27,10 @@ MODELS = st.builds(
 )
 
 
-def holds(condition: str, row: dict[str, bool], rules: list[str]) -> bool:
+def holds(condition: str, row: dict[str, bool], model: LeafModel) -> bool:
     between = re.fullmatch(r"any of rules (\d+) to (\d+)", condition)
     if between:
-        return any(holds(rule, row, []) for rule in rules[int(between[1]) - 1 : int(between[2])])
+        return any(holds(rule, row, model) for rule in model.conditions[int(between[1]) - 1 : int(between[2])])
     return all(row[item.removeprefix("not ")] != item.startswith("not ") for item in condition.split(" and "))
 
 
@@ -47,7 +47,7 @@ def read(model: LeafModel, lines: list[str], row: dict[str, bool]) -> tuple[str,
             head, _, said = text.strip().rpartition(" then ")
             head, said = (head.removeprefix("else "), said) if head else (said.split(" ")[0], said.partition(" ")[2])
         test = head.removeprefix("else ").removeprefix("if ")
-        if head in ("else", "always") or holds(test, row, list(model.conditions)):
+        if head in ("else", "always") or holds(test, row, model):
             if said:
                 return said.strip(), note.strip()
             indent += 4
