@@ -53,12 +53,12 @@ def test_a_further_level_has_to_gain_what_it_can_lose():
 def test_a_plan_states_that_the_search_time_limits_the_depth():
     numbers = hr.Schema({f"x{i}": hr.Real(0, 1) for i in range(12)}, hr.Number("y", 0, 12))
     forecast = hr.plan(numbers, 200_000, 1)
-    depth = max(bound.size for bound in forecast.draws if bound.kind == "tree")
+    depth, text = max(bound.size for bound in forecast.draws if bound.kind == "tree"), words(forecast)
     assert forecast.is_depth_limited
-    assert f"at most {depth} levels, because an exact search of more is expected to take" in words(forecast)
-    assert "Even so, it uses only every second cut point of an attribute with more than 5" in words(forecast)
-    assert f"max_depth={depth + 1} (--max-depth {depth + 1}) draws its levels in blocks" in words(forecast)
-    assert "search='greedy' (--search greedy) with this max_depth" in words(forecast)
+    assert f"at most {depth} levels, because an exact search of more is expected to take" in text
+    assert "Even so, it uses only every second cut point of an attribute with more than 5" in text
+    assert f"max_depth={depth + 1} (--max-depth {depth + 1}) draws its levels in blocks" in text
+    assert "search='greedy' (--search greedy) with this max_depth" in text
     few = hr.plan(hr.Schema({f"x{i}": hr.Real(0, 1) for i in range(5)}, hr.Number("y", 0, 12)), 200_000, 1)
     assert few.is_depth_limited
     assert "cut point of an attribute with more" not in words(few)
@@ -122,17 +122,17 @@ def test_cut_points_are_forecast_if_there_are_some_to_learn():
 
 def test_models_are_fitted_to_a_public_table(capsys):
     forecast = hr.plan(SCHEMA, 400, 4, public=public(), runs=3)
-    curve = forecast.curve
+    curve, text = forecast.curve, words(forecast)
     assert curve.models == ("tree", "rule list", "scorecard")
     assert curve.epsilons == tuple(map(Fraction, ("1/5", "4/5", "2", "4", "8", "32")))
     assert all(len(trial.scores) == 3 for trial in curve.trials)
     assert curve.trial("tree", Fraction(4)).mean > curve.trial("constant", Fraction(4)).mean
     assert [len(curve.trial(model, Fraction(4)).sizes) for model in ("constant", "tree")] == [0, 3]
     assert [size.leaves for size in curve.trial("tree", Fraction(4)).sizes] == [3, 3, 3]
-    assert "tree with 3 leaves, AUROC" in words(forecast)
+    assert "tree with 3 leaves, AUROC" in text
     bins = [size.bins for size in curve.trial("scorecard", Fraction(4)).sizes]
-    assert f"scorecard with {np.mean(bins):.0f} bins ({min(bins)} to {max(bins)})" in words(forecast)
-    assert "accuracy (%) on held-out rows, mean of 3 runs" in words(forecast)
+    assert f"scorecard with {np.mean(bins):.0f} bins ({min(bins)} to {max(bins)})" in text
+    assert "accuracy (%) on held-out rows, mean of 3 runs" in text
     assert "Fit a " in forecast.recommendation
     arrays = hr.plan(SCHEMA, 400, 4, public=(public()[0].to_numpy(dtype=object), public()[1]), runs=3)
     assert arrays.curve == forecast.curve
