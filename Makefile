@@ -171,7 +171,7 @@ $(TESTED): $(VENV)/.installed
 # If a peer does not install with this Python, pip's reason is shown and its tests are skipped.
 $(VENV)/.peers: $(VENV)/.installed
 	@echo "$(VENV): installing peers"
-	@$(PIP) install --editable '.[test,service]'
+	@$(PIP) install --editable '.[test,postgres,service]'
 	@for peer in dl85 streed imodels attacks sacro contracts; do $(PIP) install --editable ".[$$peer]" || \
 		echo "The extra $$peer does not install with this Python, for the reason above: its tests are skipped."; done
 	@touch $@
