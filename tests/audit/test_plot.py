@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -5,6 +7,7 @@ from matplotlib.figure import Figure
 
 from hedgerow.audit import Membership, Overfit
 from hedgerow.audit.inference.membership import FPR
+from hedgerow.audit.plot import risk_curve
 
 OVERFIT = Overfit(("no", "$yes$"), ("1. age <= 30", "2. otherwise"), ((1, 6), (9, 4)), ((2, 2), (8, 3)))
 CURVES = Membership("Tree", "guess", (70, 70, 30, 30), np.array([FPR, FPR**0.5, FPR**0.9]), np.array([0.5, 0.6, 0.55]))
@@ -52,3 +55,17 @@ def test_given_axes_are_drawn_on_and_no_figure_is_opened(result):
     assert result.plot(axes) is axes
     axes.figure.canvas.draw()
     assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize(("low", "bound"), [(0.0025, 0.05), (0.25, 1.0), (1e-5, 0.5), (0.0, 1e-3)])
+def test_labels_of_risks_do_not_overlap_whatever_their_range(low, bound):
+    axes = risk_curve(np.linspace(low, bound / 2, 50), bound / 2, bound, "caption", None)
+    axes.figure.canvas.draw()
+    labels = [*axes.get_xticklabels(), *axes.get_xticklabels(minor=True)]
+    left, right = axes.get_xlim()
+    boxes = [
+        label.get_window_extent() for label in labels if label.get_text() and left <= label.get_position()[0] <= right
+    ]
+    boxes.sort(key=lambda box: box.x0)
+    assert len(boxes) >= 2
+    assert all(box.x1 < following.x0 for box, following in pairwise(boxes))

@@ -71,6 +71,8 @@ def residual_entropy_curve(ratios: Floats, below: Floats, mean: float, caption: 
 
 
 def risk_curve(advantage: Floats, draw_bound: float, bound: float, caption: str, ax: Axes | None) -> Axes:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
     x, y = "advantage of the best attack (TPR − FPR)", "share of rows with at least this advantage"
     ax = _axes(ax, (7, 4.5), x, y, fill(caption, 85))
     ordered = np.sort(np.maximum(advantage, np.finfo(float).tiny))
@@ -78,7 +80,11 @@ def risk_curve(advantage: Floats, draw_bound: float, bound: float, caption: str,
     ax.step(ordered, above, where="post", color=colour(0), lw=2, label="rows")
     ax.axvline(draw_bound, color="0.3", ls="--", lw=1, label="upper bound for this draw")
     ax.axvline(bound, color="0.3", ls=":", lw=1, label="upper bound for ε, tanh(ε/2)")
-    ax.set(xscale="log", yscale="log", xlim=(max(float(ordered[0]) / 2, bound * 1e-6), min(1.0, 2 * bound)))
+    low, high = max(float(ordered[0]) / 2, bound * 1e-6), min(1.0, 2 * bound)
+    ax.set(xscale="log", yscale="log", xlim=(low, high))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_ylim(0.5 / len(ordered), 1.2)
     ax.legend(loc="lower left", frameon=False, fontsize="small")
     ax.spines[["top", "right"]].set_visible(False)
