@@ -59,7 +59,8 @@ def test_given_axes_are_drawn_on_and_no_figure_is_opened(result):
 
 @pytest.mark.parametrize(("low", "bound"), [(0.0025, 0.05), (0.25, 1.0), (1e-5, 0.5), (0.0, 1e-3)])
 def test_labels_of_risks_do_not_overlap_whatever_their_range(low, bound):
-    axes = risk_curve(np.linspace(low, bound / 2, 50), bound / 2, bound, "caption", None)
+    narrow = Figure(figsize=(4.3, 4.2)).add_subplot()
+    axes = risk_curve(np.linspace(low, bound / 2, 50), bound / 2, bound, "caption", narrow)
     axes.figure.canvas.draw()
     labels = [*axes.get_xticklabels(), *axes.get_xticklabels(minor=True)]
     left, right = axes.get_xlim()
