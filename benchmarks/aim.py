@@ -10,8 +10,8 @@ reimplemented; on COMPAS both reach the same squared error. The model has at mos
 Adult 2. For each score, AIM uses the best of C = 1, .1 and .01 on the test rows, which would be unknown in practice.
 AUROC / log-loss; processor seconds of the scorecard with δ and of AIM. DPMM_PYTHON names an interpreter that has dpmm;
 without it, AIM is skipped. Adult has one split, on which AIM takes minutes. Tables with more columns take longer and
-were not run. Scorecards were measured again on the same splits with histograms that share noise (with the code of
-commit afd87a1b, before Newton's method was used for the log-odds of histograms); AIM's rows are from an earlier run.
+were not run. Scorecards were measured again on the same splits with the code of 0.3.0; AIM's rows are from an earlier
+run.
 
 {aim}
 

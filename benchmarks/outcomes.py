@@ -9,10 +9,6 @@ are clipped to the target's bounds. With *50 cuts* each real number has 50 cut p
 have no real number among their attributes. Standard errors of R² of hedgerow's learners are at most {outcome_errors} at
 ε = 0.1 and 1; the file has all.
 
-**The rows of private scorecards were measured before histograms shared their noise**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
-residuals. They have not been measured again; the noise is smaller now.
-
 {outcomes}
 
 {outcome_goals}
@@ -74,7 +70,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import sizes
-from measure import RESULTS, use_all_cores
+from measure import RESULTS, recorded, use_all_cores
 from outcome_tables import TABLES, WIDE
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import mean_absolute_error, r2_score
@@ -127,6 +123,8 @@ def main():
 def record(file, columns, name, split, runs):
     """Add missing runs to a file; `runs` yields a key and a function that returns the other columns."""
     path = RESULTS / f"{file}.csv"
+    if path.exists() and list(pd.read_csv(path, nrows=0)) != columns:
+        recorded(path, columns).to_csv(path, index=False, lineterminator="\n")
     done = {(row["table"], row["split"], row["learner"], row["epsilon"]) for row in lines(path)}
     for learner, epsilon, run in runs:
         key = (name, str(split), learner, str(epsilon))

