@@ -3,10 +3,6 @@
 Test accuracy of `MarginalLogisticClassifier` at ε = 1 by the maximum number of bins of a column, EXPRIL's seven
 problems, 20 runs:
 
-**These results are older than the shared noise of an oracle's counts**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and have not been measured again. With shared
-noise, errors are smaller.
-
 {bins}
 
 Every run draws a new problem, with the same noise for all numbers of bins. The default should be about as accurate as

@@ -6,10 +6,6 @@ Are the probabilities of private trees, lists and scorecards calibrated? Adult a
 Expected calibration error over ten bins of equal width, its approximate 95 % interval, and the 95 % quantile of the
 error of a calibrated model with the same probabilities; means over the splits:
 
-**The rows of private scorecards were measured before histograms shared their noise**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
-residuals. They have not been measured again; the noise is smaller now.
-
 {calibration}
 
 The error is the mean over rows of the distance between the observed share of their bin and its mean probability. A

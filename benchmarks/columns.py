@@ -4,10 +4,6 @@ Does EXPRIL learn more if each of three questions is about a subset of the colum
 the same ε? The columns of a question have low correlation in the source, and the next question uses the next subset. ε
 = 1 in total, up to 3,000 private rows, a source of 300 rows or a quarter of the table, logistic regression.
 
-**These results are older than the shared noise of an oracle's counts**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and have not been measured again. With shared
-noise, errors are smaller.
-
 {columns}
 
 No line gains two standard errors. On COMPAS one column has most of the information, and a question without it undoes

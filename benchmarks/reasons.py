@@ -4,8 +4,7 @@ How often do two private scorecards of the same table name different first reaso
 `hedgerow.datasets`, ten scorecards for each ε, compared in pairs: the share of rows whose first reasons
 (`Scorecard.reasons`) differ, the share of rows whose first reason is not among the four reasons of the second
 scorecard, and the share of rows whose first reason differs from that of a scorecard at ε = 10⁶, which has hardly any
-noise. The noise is seeded. Measured with the code of commit afd87a1b, before Newton's method was used for the
-log-odds of histograms.
+noise. The noise is seeded.
 
 The first share; reasons within the noise are not named:
 

@@ -7,9 +7,8 @@ In the same run: trees of depth 3 drawn by the mean of Brier score and error; DP
 the same bounds, and on the schema's bins; logistic regression on the bins, without privacy. Probabilities are clipped
 at 0.0001. The file has accuracy, standard errors and the expected calibration error over ten bins of equal width, too.
 The scorecard's constants were chosen on breast_cancer and ctg; the number of rows from which residuals are queried was
-compared on the remaining tables, too, so each table here influenced at least one default. Scorecards were measured
-again on the same splits with histograms that share noise (with the code of commit afd87a1b, before Newton's
-method was used for the log-odds of histograms); the rows of trees and of peers are from earlier runs. The file has the
+compared on the remaining tables, too, so each table here influenced at least one default. Scorecards and trees were
+measured again on the same splits with the code of 0.3.0; the rows of peers are from earlier runs. The file has the
 processor seconds of scorecards.
 
 {all_scorecards}

@@ -17,10 +17,6 @@ on breast cancer.
 The raw tables of the league, HMDA and the tables of numbers, 20 splits 80/20. Differences are paired, and positive if
 merging is better: differences of log-loss and AUROC, for numbers of R².
 
-**The rows of private scorecards were measured before histograms shared their noise**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)), and before scorecards had several passes of
-residuals and a smaller allowance for merged bins. They have not been measured again; the noise is smaller now.
-
 {results/segments.csv}
 """
 

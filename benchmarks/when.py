@@ -1,8 +1,8 @@
 """When each result was measured.
 
-The last commit that changed each file. `objectives`, `columns`, `published`, `membership`, `exact_risk` and `bins` were
-repeated with the released code, with the same results. Earlier runs with the same versions were kept for FasterRisk on
-Adult and for the peers of `outcomes`; their seconds are from a different machine.
+The last commit that changed each file. Learners whose code or defaults changed in 0.3.0 were measured again with it.
+Rows of peers, which do not depend on hedgerow, are kept from earlier runs with the same versions; their seconds may be
+from a different machine.
 
 {when}
 

@@ -102,7 +102,11 @@ def outcome_costs() -> str:
 
 
 @number
-def pupils_gap() -> str:
-    """Return by how much DP-EBM's R² is above the scorecard's on pupils, at ε = 1."""
+def outcomes_gaps() -> str:
+    """Return by how much DP-EBM's R² is above the scorecard's on hours and pupils, at ε = 1."""
     result = _found("outcomes.csv")
-    return short(float(result["pupils", "DP-EBM", "1"]["R2"]) - float(result["pupils", "scorecard", "1"]["R2"]), 3)
+    gaps = (
+        float(result[name, "DP-EBM", "1"]["R2"]) - float(result[name, "scorecard", "1"]["R2"])
+        for name in ("hours", "pupils")
+    )
+    return " and ".join(short(gap, 4) for gap in gaps)
