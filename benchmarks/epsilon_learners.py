@@ -202,13 +202,13 @@ PURE = {
 }
 """Pure learners and their tables, the tables with the largest bounds in trial runs first."""
 APPROXIMATE = {
-    "scorecard, approximate": (lambda epsilon, pair: scorecard(CARD(epsilon, delta=DELTA), pair), FIVE),
+    "scorecard, approximate": (lambda epsilon, pair: scorecard(CARD(epsilon, delta=DELTA * epsilon), pair), FIVE),
     "oracle, Gaussian": (
-        lambda epsilon, pair: oracle(lambda: hr.Budget(epsilon, DELTA), pair, release="gaussian"),
+        lambda epsilon, pair: oracle(lambda: hr.Budget(epsilon, DELTA * epsilon), pair, release="gaussian"),
         ONE,
     ),
 }
-"""Learners with δ, and tables."""
+"""Learners with a δ that is proportional to ε, and tables."""
 
 
 @dataclass(frozen=True)

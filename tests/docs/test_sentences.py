@@ -53,17 +53,19 @@ def test_scorecards_beat_aim_at_small_epsilon_in_a_twentieth_of_its_time():
         assert min(of_aim) > float(result[name, "0.1", "scorecard"]["log-loss"])
 
 
-def test_residuals_raise_all_scores_except_one_and_are_optional():
+def test_residuals_raise_all_scores_except_two_and_are_optional():
     asked = [row for row in records("several_classes.csv") if any(float(row[f"{score}, more"]) for score in SCORES)]
-    assert {row["table"] for row in asked} <= {"ctg", "compas, risk", "adult, relationship"}
-    assert all(float(row["log-loss, more"]) < -4 * float(row["standard error of log-loss, more"]) for row in asked)
+    assert {row["table"] for row in asked} <= {"iris", "ctg", "compas, risk", "adult, relationship"}
+    for row in asked:
+        errors = -float(row["log-loss, more"]) / float(row["standard error of log-loss, more"])
+        assert (0 < errors < 2) if row["table"] == "iris" else (errors > 4)
     lower = [
         (row["table"], score, row["epsilon"])
         for row in asked
         for score in SCORES[:2]
         if float(row[f"{score}, more"]) < 0
     ]
-    assert lower == [("compas, risk", "accuracy", "1.0")]
+    assert lower == [("adult, relationship", "AUROC", "0.1"), *[("iris", "accuracy", "10.0")] * 2]
 
 
 def test_noisy_two_way_tables_are_worse_than_the_scorecard():
@@ -184,7 +186,7 @@ def test_a_default_tree_of_many_numbers_is_never_clearly_behind_two_levels():
     assert {row["splits"] for row in rows} == {"10"}
 
 
-def test_the_recommended_model_beats_private_peers_except_in_three_numbers():
+def test_the_recommended_model_beats_private_peers_except_in_four_numbers():
     result = {(row["table"], row["epsilon"], row["learner"]): row for row in records("outcomes.csv")}
     missed, trees = [], []
     for table, epsilon in product(("wages", "diamonds", "hours", "pupils"), ("0.1", "1")):
@@ -197,10 +199,10 @@ def test_the_recommended_model_beats_private_peers_except_in_three_numbers():
             more = float(other["absolute error"]) < float(taken["absolute error"])
             missed += [(table, epsilon, peer, "absolute error")] * more
     assert trees == [("diamonds", "0.1"), ("hours", "0.1")]
-    pupils = [("pupils", "1", "DP-EBM", score) for score in ("R2", "absolute error")]
-    assert missed == [("diamonds", "1", "DP-EBM", "absolute error"), *pupils]
-    of_ours, of_peer = (float(result["pupils", "1", item]["absolute error"]) for item in ("scorecard", "DP-EBM"))
-    assert of_ours - of_peer < 0.01
+    cases = (("diamonds", "absolute error"), ("hours", "R2"), ("hours", "absolute error"), ("pupils", "R2"))
+    assert missed == [(table, "1", "DP-EBM", score) for table, score in cases]
+    of_ours, of_peer = (float(result["hours", "1", item]["absolute error"]) for item in ("scorecard", "DP-EBM"))
+    assert of_ours - of_peer < 0.03
     finer = result["diamonds", "1", "scorecard, 50 cut points"]
     assert float(finer["absolute error"]) < float(result["diamonds", "1", "DP-EBM"]["absolute error"])
 
