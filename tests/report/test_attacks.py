@@ -255,7 +255,9 @@ def plain(rng, rows, gap):
     return Membership("a learner", "an attack", (5, 5, rows, rows), curves, np.array([area]), subject=PLAIN)
 
 
-@pytest.mark.parametrize("draws", [200, pytest.param(4000, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize(
+    "draws", [200, pytest.param(1000, marks=pytest.mark.statistics), pytest.param(4000, marks=pytest.mark.slow)]
+)
 def test_the_level_of_checks_of_the_auc_of_one_model(draws):
     """Guessing is taken for an attack in 1 %; an AUC of .55 passes in 2.5 %; false alarm 10^-4."""
     rng, model = np.random.default_rng(0), without_privacy()

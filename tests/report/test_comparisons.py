@@ -201,7 +201,9 @@ def about_groups(result: Performance):
     return outcome
 
 
-@pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize(
+    "draws", [60, pytest.param(300, marks=pytest.mark.statistics), pytest.param(1000, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(("groups", "rows"), [(1, 400), (20, 80), (60, 5)])
 def test_groups_that_differ_by_chance_are_not_flagged(groups, rows, draws):
     """At most 1 % of the tables have a group that is flagged (to within 10^-4); by 0.2.0 nearly all had."""

@@ -113,7 +113,9 @@ def test_a_difference_that_is_significant_and_small_passes():
     assert "more than chance explains" in result.sentence
 
 
-@pytest.mark.parametrize("draws", [60, pytest.param(1000, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize(
+    "draws", [60, pytest.param(300, marks=pytest.mark.statistics), pytest.param(1000, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("rows", [(200, 100), (1500, 800)])
 def test_the_level_of_the_finding_on_leaves(rows, draws):
     """Alike leaves are found to differ, and leaves at 55 % are supported, in at most 5 % each; false alarm 10^-4."""

@@ -115,7 +115,9 @@ def test_rows_that_differ_a_little_in_every_leaf_are_noticed():
     assert outcome(compared(model, *table(COUNTS + signs))) == "same rows"
 
 
-@pytest.mark.parametrize("draws", [200, pytest.param(10_000, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize(
+    "draws", [200, pytest.param(2_000, marks=pytest.mark.statistics), pytest.param(10_000, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("has_labels", [True, False])
 def test_the_training_rows_mismatch_at_most_at_the_stated_rate(monkeypatch, draws, has_labels):
     """At a rate of 5 % in place of 10^-6, which no simulation could see. False alarm of the test: 10^-4."""
@@ -130,7 +132,9 @@ def test_the_training_rows_mismatch_at_most_at_the_stated_rate(monkeypatch, draw
         assert sum(item.is_mismatch for item in result) >= binom.ppf(1e-4, draws, 0.01)  # the bounds are not loose
 
 
-@pytest.mark.parametrize("fits", [2, pytest.param(350, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize(
+    "fits", [2, pytest.param(100, marks=pytest.mark.statistics), pytest.param(350, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "learner",
     [
@@ -141,7 +145,7 @@ def test_the_training_rows_mismatch_at_most_at_the_stated_rate(monkeypatch, draw
     ids=["tree", "list", "scorecard"],
 )
 def test_the_training_rows_never_mismatch_exact_counts(learner, fits):
-    """Of 1,050 fits, none; at one chance in a million each."""
+    """Of 300 or 1,050 fits, none; at one chance in a million each."""
     X, y = patients()
     for seed in range(fits):
         model = released_model(learner(epsilon=(0.3, 10)[seed % 2], schema=CARE, random_state=seed).fit(X, y))

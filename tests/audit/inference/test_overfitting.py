@@ -270,7 +270,9 @@ def without_person(pair):
     return pair[0].drop(columns="person"), pair[1]
 
 
-@pytest.mark.parametrize("draws", [60, pytest.param(600, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize(
+    "draws", [60, pytest.param(200, marks=pytest.mark.statistics), pytest.param(600, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("has_column", [True, False])
 def test_units_are_permuted_as_wholes(draws, has_column):
     """At most 5 % false alarms with the schema's unit (to within 10^-4); by rows there are several times more."""
@@ -342,7 +344,9 @@ def test_units_of_one_row_are_rows():
     assert hr.audit.Overfit((0, 1), ("a",), ((5, 5),), ((4, 4),)).units == ()
 
 
-@pytest.mark.parametrize("draws", [100, pytest.param(1000, marks=pytest.mark.statistics)])
+@pytest.mark.parametrize(
+    "draws", [100, pytest.param(300, marks=pytest.mark.statistics), pytest.param(1000, marks=pytest.mark.slow)]
+)
 def test_the_upper_bound_holds_for_units(draws):
     """V of new units is .575 here; the bound is below it in at most 5 % (a false alarm of 10^-4)."""
     rng = np.random.default_rng(5)
