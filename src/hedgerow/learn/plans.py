@@ -44,14 +44,18 @@ class Plan:
         raise NotImplementedError
 
     @cached_property
+    def _releases(self) -> PlannedReleases:
+        return self.releases
+
+    @cached_property
     def rho(self) -> Fraction | None:
         """The largest ρ (zCDP) of a fit; None if it follows from ε."""
-        return max_rho(self.releases)
+        return max_rho(self._releases)
 
     @cached_property
     def _extremes(self) -> tuple[PlannedRelease, ...]:
         """The releases of the runs with the largest cost, or the smallest ε for each release."""
-        return tuple(extremes(self.releases))
+        return tuple(extremes(self._releases))
 
     @property
     def max_rows(self) -> int | None:
@@ -76,7 +80,7 @@ class Plan:
 
     def learn(self, tally: Tally, gate: Gate, progress: Progress) -> BuildModel:
         """Learn from the rows by the planned releases; the gate charges each before it is made."""
-        runner = ReleaseRunner(self.releases, gate)
+        runner = ReleaseRunner(self._releases, gate)
         build = self.run(tally, runner, progress)
         runner.finish()
         return build

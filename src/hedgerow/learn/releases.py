@@ -7,6 +7,7 @@ The description is a small tree of public values. A `ReleaseRunner` follows it d
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from hedgerow.errors import StateError
@@ -62,14 +63,18 @@ class Branch:
     releases: Callable[[Any], "PlannedReleases"]
     worst: Collection[Any] = ()  # decisions with the largest cost or the smallest ε for each release; () for all
 
+    @cached_property
+    def _of_worst(self) -> list["PlannedReleases"]:
+        return [self.releases(decision) for decision in self.worst or self.decisions]
+
     @property
     def rho(self) -> Fraction:
-        return max(max_rho(self.releases(decision)) for decision in self.worst or self.decisions)
+        return max(map(max_rho, self._of_worst))
 
     @property
     def extremes(self) -> Iterator[PlannedRelease]:
-        for decision in self.worst or self.decisions:
-            yield from extremes(self.releases(decision))
+        for releases in self._of_worst:
+            yield from extremes(releases)
 
 
 @dataclass(frozen=True)

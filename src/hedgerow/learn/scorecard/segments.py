@@ -18,6 +18,7 @@ OF_GAIN = 0.005  # share of the loss that the values save, less if they are nois
 OF_SUPPORT = 0.03  # the maximum loss from requiring support for every segment, as a share of the same loss
 ROUNDING = 0.5  # the allowance of rounding, relative to the allowance of merging
 _STEPS = 16  # of the bisection
+_KEPT = 400  # bins, up to which the loss of every segment is kept for all steps
 _LEAST_WEIGHT = 1e-6  # the smallest weight of a bin, relative to the mean weight
 
 
@@ -37,9 +38,17 @@ class Chain:
         return np.concatenate([np.zeros((3, 1, weights.shape[1])), sums], axis=1)
 
     def _costs(self, stop: int) -> Floats:
-        """Return the loss of merging the bins from each place to `stop`: half their weighted squared deviations."""
+        """Return the loss of merging the bins from each place to `stop`: half their weighted squared deviations.
+
+        It is infinite for segments without support.
+        """
         weights, values, squares = self._sums[:, stop, None] - self._sums[:, :stop]
-        return np.maximum(squares - values**2 / weights, 0.0).sum(axis=1) / 2
+        costs = np.maximum(squares - values**2 / weights, 0.0).sum(axis=1) / 2
+        return np.where(self._allowed(stop), costs, np.inf)
+
+    @cached_property
+    def _kept_costs(self) -> list[Floats]:
+        return [self._costs(stop + 1) for stop in range(len(self.order))]
 
     @cached_property
     def _support(self) -> Floats:
@@ -63,7 +72,7 @@ class Chain:
         least, start = np.zeros(n + 1), np.zeros(n + 1, dtype=np.int64)
         loss = np.zeros(n + 1)
         for stop in range(1, n + 1):
-            costs = np.where(self._allowed(stop), self._costs(stop), np.inf)
+            costs = self._kept_costs[stop - 1] if n <= _KEPT else self._costs(stop)
             start[stop] = np.argmin(least[:stop] + costs)
             least[stop] = least[start[stop]] + costs[start[stop]] + price
             loss[stop] = loss[start[stop]] + costs[start[stop]]
