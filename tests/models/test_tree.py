@@ -318,7 +318,8 @@ def spoken(name: str, attribute: Attribute) -> dict[str, Callable[[Cell], bool]]
     """Return what each condition on an attribute says of a value."""
 
     def within(values: tuple[Value, ...], is_in: bool, cell: Cell) -> bool:
-        return cell.role != "missing" and (cell.role == "known" and str(cell.typed) in map(str, values)) == is_in
+        words = {str(word) for word, place in attribute.spellings if attribute.listed[place] in values}
+        return cell.role != "missing" and (cell.role == "known" and str(cell.typed) in words) == is_in
 
     result: dict[str, Callable[[Cell], bool]] = {}
     for literal in attribute.literals(name, negations=True):
