@@ -4,8 +4,9 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { command -v $$p; break; }; done)
 
-# Only errors of the installer are shown: it can print long warnings about local settings.
-PIP := $(BIN)/python -m pip --quiet --quiet
+# Only errors of the installer are shown: it can print long warnings about local settings. Modules are compiled when they
+# are first imported, which most are not.
+INSTALL := $(BIN)/python -m pip --quiet --quiet install --no-compile
 
 # Keep compiled modules: the tests start the command hundreds of times, and each worker reads all files.
 unexport PYTHONDONTWRITEBYTECODE
@@ -155,45 +156,45 @@ $(VENV)/.made:
 	@echo "$(VENV): creating an environment with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot create a virtual environment (Debian: apt install python3-venv)."; \
 		rm -rf $(VENV); exit 1; }
-	@$(PIP) install --upgrade pip
+	@$(INSTALL) --upgrade pip
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
 	@echo "$(VENV): installing hedgerow"
-	@$(PIP) install --editable .
+	@$(INSTALL) --editable .
 	@touch $@
 
 $(TESTED): $(VENV)/.installed
 	@echo "$(VENV): installing the test dependencies"
-	@$(PIP) install --editable '.[test,postgres,service$(patsubst $(VENV)/.test%,%,$@)]'
+	@$(INSTALL) --editable '.[test,postgres,service$(patsubst $(VENV)/.test%,%,$@)]'
 	@touch $@
 
 # If a peer does not install with this Python, pip's reason is shown and its tests are skipped.
 $(VENV)/.peers: $(VENV)/.installed
 	@echo "$(VENV): installing peers"
-	@$(PIP) install --editable '.[test,postgres,service]'
-	@for peer in dl85 streed imodels attacks sacro contracts; do $(PIP) install --editable ".[$$peer]" || \
+	@$(INSTALL) --editable '.[test,postgres,service]'
+	@for peer in dl85 streed imodels attacks sacro contracts; do $(INSTALL) --editable ".[$$peer]" || \
 		echo "The extra $$peer does not install with this Python, for the reason above: its tests are skipped."; done
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.installed
 	@echo "$(VENV): installing the documentation dependencies"
-	@$(PIP) install --editable '.[docs]'
+	@$(INSTALL) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.dist: $(VENV)/.installed
 	@echo "$(VENV): installing the packaging dependencies"
-	@$(PIP) install --editable '.[dist]'
+	@$(INSTALL) --editable '.[dist]'
 	@touch $@
 
 $(VENV)/.lab: $(TESTED) lab/requirements.txt
 	@echo "$(VENV): installing the dependencies of lab/"
-	@$(PIP) install -r lab/requirements.txt
+	@$(INSTALL) -r lab/requirements.txt
 	@touch $@
 
 # The stubs are for the examples of the docs, which are checked like users' code; scikit-learn's stubs lag behind its releases.
 $(VENV)/.check: $(TESTED)
 	@echo "$(VENV): installing the dependencies of lint and types"
-	@$(PIP) install --editable '.[check]'
-	@$(PIP) install --no-deps --upgrade --target $(VENV)/stubs 'pandas-stubs>=2.2' 'scikit-learn-stubs>=0.0.3'
+	@$(INSTALL) --editable '.[check]'
+	@$(INSTALL) --no-deps --upgrade --target $(VENV)/stubs 'pandas-stubs>=2.2' 'scikit-learn-stubs>=0.0.3'
 	@touch $@
