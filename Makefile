@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java, the tests of Spark and of PMML evaluators are skipped, so these are not downloaded.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-reports test-service test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers catalogues notebooks paper proofs docs dist container verify bench study clean
+.PHONY: help demo test quick test-programs test-reports test-service test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers catalogues notebooks paper proofs docs dist container verify bench study clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 18
@@ -27,7 +27,10 @@ COMMON := -m "not slow and not statistics and not postgres and not spark and not
 USUAL := -n auto --dist loadgroup $(COMMON)
 BY_FILE := -n auto --dist loadfile $(COMMON)
 test: $(TESTED)  ## run the tests, except suites with their own target
-	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=tests/,adversarial audit client docs engines report service)
+	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=,$(addprefix tests/,adversarial audit benchmarks cli client docs engines report service studies) studies)
+
+test-programs: $(TESTED)  ## run the tests of the command line, the benchmarks and the studies
+	$(BIN)/python -m pytest $(BY_FILE) tests/cli tests/benchmarks tests/studies studies
 
 test-reports: $(TESTED)  ## run the tests of audits and reports
 	$(BIN)/python -m pytest $(BY_FILE) tests/audit tests/report

@@ -1,6 +1,6 @@
 """Settings of all tests, and the engines that some of them need.
 
-A test of generated cases has 4 of them where it does not set a number, and 400 in `make test-slow`. They are not
+A test of generated cases has 3 of them where it does not set a number, and 400 in `make test-slow`. They are not
 timed, since machines that run them are shared and slow at times.
 """
 
@@ -30,7 +30,7 @@ from tests.service.databases import ledger_url  # noqa: F401 -- a fixture
 gc.disable()  # while tests are collected, which leaves nothing to free
 
 PLAIN = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("hedgerow", max_examples=4, **PLAIN)
+settings.register_profile("hedgerow", max_examples=3, **PLAIN)
 settings.register_profile("full", max_examples=400, **PLAIN)  # make test-slow
 settings.load_profile("hedgerow")
 
