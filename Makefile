@@ -58,7 +58,7 @@ test-lab: $(VENV)/.lab  ## run the tests of lab/, with its additional dependenci
 	$(BIN)/python -m pytest -n auto --dist loadfile lab
 
 test-statistics: $(TESTED)  ## run repeated tests in a reduced form that still has power: draws, kills, load, whole studies
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "statistics and not slow"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "statistics and not slow" $$(grep -rl --include='test_*.py' mark.statistics tests)
 
 test-postgres: $(TESTED)  ## run the tests on PostgreSQL, in one process with one server (skipped if not installed)
 	$(BIN)/python -m pytest -m "postgres and not slow and not statistics" tests

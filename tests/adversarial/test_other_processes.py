@@ -258,10 +258,10 @@ def test_an_oracle_of_every_kind_refuses_in_a_fork(release, first, tmp_path):
     assert by_file.record == before
 
 
-def test_three_hundred_forks_learn_nothing():
+def test_sixty_forks_learn_nothing():
     oracle = oracle_of()
     left, charges = oracle.queries_left, oracle.privacy
-    assert {in_child(lambda: oracle.marginals(BINS).rows)[:10] for _ in range(300)} == {"StateError"}
+    assert {in_child(lambda: oracle.marginals(BINS).rows)[:10] for _ in range(60)} == {"StateError"}
     assert (oracle.queries_left, oracle.privacy) == (left, charges)
     assert len(oracle.marginals(BINS).rows) == 4
 
