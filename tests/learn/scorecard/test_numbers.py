@@ -26,6 +26,7 @@ from hedgerow.learn.scorecard.counts import (
     whole_log_odds,
 )
 from hedgerow.learn.scorecard.number_plan import rounded_up
+from hedgerow.learn.scorecard.smoothing import Prior
 from hedgerow.privacy.amounts import exact
 from hedgerow.privacy.noise import GaussianCounts, SeededNoise, noise_source
 from hedgerow.privacy.peeling import GumbelPeeling
@@ -481,3 +482,42 @@ def test_the_prior_of_an_attribute_without_effect_is_narrow(monkeypatch):
     monkeypatch.setattr(number_plan, "_WIDTHS", (1.0, 1.0))
     saved = errors() - fitted
     assert saved.mean() > 2 * saved.std(ddof=1) / np.sqrt(len(saved))
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.claim("`u² = vᵀPv / max(c·tr((H + P/s²)⁻¹·H), 0.3)`, limited to between 0.3·s and s")
+def test_widths_of_priors_follow_the_stated_equation(passes, monkeypatch):
+    used = []
+
+    def watched(self, parts, ask=number_plan.NumberFit._widths_of):
+        result = ask(self, parts)
+        used.append((list(result.values()), stated_widths(parts, self._unit)))
+        return result
+
+    monkeypatch.setattr(number_plan.NumberFit, "_widths_of", watched)
+    fit(stays(1000 * passes**2))
+    assert len(used) == passes
+    for result, expected in used:
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
+        assert max(result) > min(result)
+
+
+def stated_widths(parts, s):
+    """Return u/s of each attribute by the page's equation, with each matrix written out."""
+    sizes, traces, joint, alone = [], [], 0.0, 0.0
+    for part in parts:
+        P = Prior(number_plan.ACROSS, number_plan.EACH).of(list(ATTRIBUTES.values())[part.attribute])
+        v, G = part.values[:, 0], np.diag(np.maximum(part.rows, 1e-9) / s**2)
+
+        def posterior(evidence, P=P, G=G):
+            H = np.linalg.inv(np.diag(1 / evidence.information) + np.linalg.inv(G))
+            return np.linalg.inv(H + P / s**2) @ H
+
+        own = posterior(part.alone[0]) @ part.alone[0].means
+        sizes.append(v @ P @ v)
+        traces.append(np.trace(posterior(part.evidence[0])))
+        joint, alone = joint + own @ G @ v, alone + own @ G @ own
+    c = min(max(joint / alone, 0.05), 1)
+    return [
+        min(max(np.sqrt(size / max(c * trace, 0.3)) / s, 0.3), 1) for size, trace in zip(sizes, traces, strict=True)
+    ]
