@@ -247,6 +247,13 @@ def test_a_check_of_a_table_in_an_engine_has_counts_without_lines(folder, run):
     assert out.splitlines()[-1] == "`hedgerow fit` accepts this table."
 
 
+def test_a_check_of_a_table_without_rows_says_so(folder, run):
+    (folder / "empty.csv").write_text(GOOD.splitlines()[0] + "\n")
+    code, out, _ = run("schema", "check", "schema.yaml", "empty.csv")
+    assert (code, out[:23]) == (0, "The table has no rows; ")
+    assert out.splitlines()[-1].endswith(", but a model of no rows is noise alone.")
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_the_check_accepts_is_what_fit_accepts(run):
     assert run("schema", "check", "schema.yaml", "data.csv")[1].endswith("`hedgerow fit` accepts this table.\n")

@@ -315,6 +315,7 @@ def check(
 
 def _print_fit(fit: TableFit, lines: Mapping[int, int] | None) -> None:
     head = "Every row fits the schema." if not fit.faults else "Some rows do not fit the schema."
+    head = head if fit.n_rows or fit.faults else "The table has no rows; check that the file is complete."
     say(f"{head} PRIVATE: this output depends on the rows; do not share it.\n\n{fit.text(lines)}\n")
     for problem in fit.problems:
         say(f"`hedgerow fit` cannot use this schema: {problem}")
@@ -325,7 +326,12 @@ def _print_fit(fit: TableFit, lines: Mapping[int, int] | None) -> None:
     for name in fit.persons:
         advice = "declare `unit: {column: …, max_rows: 1}` in place of an attribute"
         say(f"{printable(name)} seems to identify a person; if a person can have several rows, {advice}.")
-    say("`hedgerow fit` accepts this table." if fit.is_accepted else "`hedgerow fit` does not accept this table.")
+    noise = "" if fit.n_rows else ", but a model of no rows is noise alone"
+    say(
+        f"`hedgerow fit` accepts this table{noise}."
+        if fit.is_accepted
+        else "`hedgerow fit` does not accept this table."
+    )
 
 
 def _check_fit(fit: TableFit, columns: Sequence[str]) -> None:
