@@ -58,7 +58,7 @@ def test_a_model_that_was_not_charged_for_has_no_caveats():
         ((30, 34), [], ""),
         ((30, 33), ["unclear"], "the gain in accuracy is −0.5 to 4.7 percentage points (95 % interval)."),
         ((30, 30), ["no-better"], "the gain in accuracy is −2.7 to 2.7 percentage points (95 % interval)."),
-        ((30, 26), ["no-better"], "can be useful only if errors have different costs."),
+        ((30, 26), ["no-better"], "is probably useful only to rank rows, or if errors have different costs."),
     ],
 )
 def test_a_model_not_shown_to_beat_the_most_frequent_class_has_a_caveat(counts, found, said):
@@ -112,6 +112,17 @@ def test_a_model_that_is_no_better_passes_for_better_in_at_most_5_percent(draws,
 
     assert share(true) <= binom.ppf(1 - 1e-4, draws, 0.05)
     assert share(true + np.array([[0, 12], [0, 0]])) > 0.9 * draws
+
+
+@pytest.mark.parametrize(("rows", "found"), [(8, []), (2, ["unclear"]), (-5, ["unclear"])])
+def test_a_model_whose_counts_are_all_within_the_noise_has_a_caveat(rows, found):
+    """The sum of four counts with noise of scale 1 is at most 6 from its mean in 95 % of the cases."""
+    number = Schema({"smoker": Boolean()}, Number("days", 0, 8, 2))
+    of_classes = tree_of(Leaf((0, rows), label="yes"), Leaf((rows, 0), label="no"))
+    of_number = Tree(number, Split(SMOKER, Leaf((0, rows), mean=6.0), Leaf((rows, 0), mean=2.0)), CARD)
+    for model in (of_classes, of_number):
+        assert [kind for kind in kinds(model) if kind != "empty"] == found
+        assert ("the noise alone can produce their total." in str(model)) == bool(found)
 
 
 def test_leaves_whose_counts_are_within_the_noise_have_a_caveat():

@@ -66,6 +66,7 @@ def test_a_leaf_that_may_have_no_rows_is_stated_and_needs_no_review():
     report = Report.of(a_tree(COUNTED, counts=((40, 300), (500, 60), (1, 0))), form=STATED, releases=RECORD, on=ON)
     (stated,) = (check for check in report.public.checks if check.rule == "caveat/empty")
     assert (stated.status, stated.sentence[:30]) == ("pass", "Leaf 3 may contain no rows: the"[:30])
+    assert stated.threshold.endswith("are named; this needs no review")
     assert report.public.status == "pass"
     useless = a_tree(COUNTED, counts=((300, 40), (500, 60), (1, 0)))
     result = Report.of(useless, form=STATED, releases=RECORD, on=ON).public

@@ -133,7 +133,10 @@ def _no_better(release: LeafRelease, costs: CostTable | None) -> Iterator[Caveat
     needs no correction.
     """
     noise = release.noise
-    if noise is None or not release.is_histogram or release.counts.sum() <= noise.spread(release.counts.size):
+    if noise is None or not release.is_histogram:
+        return
+    if release.counts.sum() <= noise.spread(release.counts.size):
+        yield _without_rows()
         return
     rows, (own, constants, squares) = int(release.counts.sum()), _losses(release, costs)
     gains, spreads = constants - own, noise.weighted_spread(squares)
@@ -159,6 +162,7 @@ def _no_better_than_the_mean(release: LeafRelease, target: Number) -> Iterator[C
         levels, numbers = levels[[-1, 0]], numbers / (target.n_levels - 1)
     rows = float(numbers.sum())
     if rows <= noise.spread(numbers.size):
+        yield _without_rows()
         return
     mean = float(np.clip((numbers @ levels).sum() / rows, levels.min(), levels.max()))
     predicted = np.array(release.predictions, dtype=np.float64)[:, np.newaxis]
@@ -175,6 +179,14 @@ def _no_better_than_the_mean(release: LeafRelease, target: Number) -> Iterator[C
         high=high,
     )
     yield Caveat("unclear" if gain > 0 else "no-better", sentence)
+
+
+def _without_rows() -> Caveat:
+    sentence = _(
+        "The released numbers of rows do not show that the model is better than a constant prediction: the noise alone "
+        "can produce their total."
+    )
+    return Caveat("unclear", sentence)
 
 
 def _losses(release: LeafRelease, costs: CostTable | None) -> tuple[float, Floats, Floats]:
@@ -231,7 +243,7 @@ def _comparison(losses: tuple[float, float], ends: Sequence[float], *, has_costs
             own=own,
             constant=constant_share,
         )
-        yield _("The model can be useful only if errors have different costs.")
+        yield _("The model is probably useful only to rank rows, or if errors have different costs.")
 
 
 def _unreachable(schema: Schema, paths: Sequence[Path], name: str, *, exclusive: bool) -> Iterator[Caveat]:

@@ -411,7 +411,8 @@ class Rule(NamedTuple):
 
 
 _NO_BETTER_RULE = N_("better than always predicting one class: 95 % interval, given the noise, above 0")
-_REACHABLE = N_("every leaf can be reached")
+_REACHABLE = N_("leaves that no row can reach are named; this needs no review")
+_EMPTY = N_("leaves that may contain no rows, given the noise (95 % each), are named; this needs no review")
 
 RULES: dict[str, Rule] = {
     "guarantee": Rule("guarantee", N_("a guarantee of differential privacy"), _DEFINITION),
@@ -485,7 +486,7 @@ RULES: dict[str, Rule] = {
     "caveat/unreachable": Rule("model", _REACHABLE, _HOUSE),
     "caveat/unexamined": Rule("model", _REACHABLE, _HOUSE),
     "caveat/partial": Rule("model", N_("counts of all leaves, or of none"), _HOUSE),
-    "caveat/empty": Rule("model", N_("more rows in every leaf than noise alone can make, at 95 % each"), _NOISE),
+    "caveat/empty": Rule("model", _EMPTY, _NOISE),
     "groups": Rule(
         "accuracy",
         N_(
