@@ -393,6 +393,16 @@ def test_a_number_that_is_rarely_large_keeps_its_mean():
     assert fit(data, 10.0).predict(data).mean() == pytest.approx(np.clip(data["y"], -4, 4).mean(), abs=0.1)
 
 
+def test_predictions_of_a_skewed_number_have_its_mean():
+    """Clipped residuals of costs, which are log-normal, had lowered the mean of predictions by a seventh."""
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame(rng.random((20_000, 4)) < 0.5, columns=list("abcd"))
+    cost = np.exp(6.5 + 0.6 * data["a"] + 0.4 * data["b"] + rng.normal(0, 1.1, len(data))).clip(0, 20_000)
+    schema = hr.Schema(dict.fromkeys("abcd", hr.Boolean()), hr.Number("cost", 0, 20_000))
+    model = hr.PrivateScorecardRegressor(10, schema=schema, random_state=0).fit(data, cost)
+    assert model.predict(data).mean() == pytest.approx(cost.mean(), rel=0.03)
+
+
 @pytest.mark.parametrize("examples", [3, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("more", [{}, {"epsilon": 1000}, {"epsilon": 300, "delta": 1e-6}], ids=["few", "many", "delta"])
 def test_scorecards_of_numbers_do_the_same_with_a_person_more(more, examples, monkeypatch):
