@@ -40,7 +40,7 @@ def test_a_public_table_is_tried_and_a_picture_drawn(folder, run):
     ("words", "problem"),
     [
         (("--rows", "-3"), "--rows must be a whole number >= 1, got -3."),
-        (("--epsilon", "much"), "--epsilon must be a number >= 0 such as 0.1 or 1/10, got 'much'."),
+        (("--epsilon", "much"), "--epsilon must be a number > 0 such as 0.1 or 1/10, got 'much'."),
         (("--runs", "3"), "--runs requires --public"),
         (("--epsilon", "1", "--class-share", "yes"), "--class-share"),
         (("--epsilon", "1", "--class-share", "yes=few"), "expected --class-share CLASS=SHARE"),

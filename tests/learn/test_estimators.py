@@ -340,7 +340,7 @@ NOISE = [
     ({"epsilon": -1.0}, "epsilon must be a finite number"),
     ({"epsilon": float("nan")}, "epsilon must be a finite number"),
     ({"epsilon": float("inf")}, "epsilon must be a finite number"),
-    ({"epsilon": "one"}, "epsilon must be a number >= 0"),
+    ({"epsilon": "one"}, "epsilon must be a number > 0"),
     ({"epsilon": True}, "epsilon must be a finite number"),
     ({"epsilon": 1e-14}, "epsilon for one (release|draw) must be >"),
     ({"search": "optimal"}, "search must be one of auto, exact, greedy, got 'optimal'"),

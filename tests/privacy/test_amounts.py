@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hedgerow.boundary.untrusted_text import parse_amount
-from hedgerow.privacy.amounts import LARGEST, amount_text, exact, guarantee_warning, total
+from hedgerow.privacy.amounts import LARGEST, amount_text, exact, guarantee_warning, positive, total
 
 
 @given(st.fractions(0, 10**9) | st.floats(0, 1e299) | st.integers(0, 10**300))
@@ -59,6 +59,14 @@ def test_decimals_add_up_as_on_paper(amount, times):
 def test_a_text_that_is_no_amount_is_refused(text):
     with pytest.raises(ValueError, match="epsilon must be a"):
         exact(text, "epsilon")
+
+
+@pytest.mark.parametrize("number", [0, -1, "0.0", "-1", None, float("nan"), Decimal(-1), Decimal("1e999999999")])
+def test_a_message_about_an_amount_does_not_suggest_0_if_0_is_refused(number):
+    with pytest.raises(ValueError, match=r"^epsilon must be a (finite )?number > 0") as caught:
+        positive(number, "epsilon")
+    assert ">=" not in str(caught.value)
+    assert positive("1/3", "epsilon") == Fraction(1, 3)
 
 
 @pytest.mark.parametrize("number", ["1e999999999", "1e-999999999", "NaN", "-1", "Infinity", "sNaN"])

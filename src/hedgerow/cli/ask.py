@@ -24,7 +24,7 @@ from hedgerow.hypotheses.onnx_write import hypothesis_data
 from hedgerow.models.decisions import by_text
 from hedgerow.models.files import load_model
 from hedgerow.oracle import Always
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import exact, positive
 from hedgerow.schema import Schema
 
 app = typer.Typer(
@@ -62,7 +62,7 @@ class Asking:
     ] = None
 
     def send(self, dataset: str, kind: str, **question: Any) -> None:
-        amounts = {"epsilon": str(exact(self.epsilon, "epsilon")), "delta": str(exact(self.delta, "delta"))}
+        amounts = {"epsilon": str(positive(self.epsilon, "epsilon")), "delta": str(exact(self.delta, "delta"))}
         question = amounts | question
         if self.to is not None:
             if self.output is not None or (self.url is not None and "HEDGEROW_URL" not in os.environ):

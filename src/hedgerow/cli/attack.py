@@ -14,7 +14,7 @@ from hedgerow.cli.rows import UnitOptions, read_labelled
 from hedgerow.cli.schema import load_schema
 from hedgerow.errors import ArgumentError
 from hedgerow.learn.learners import REGRESSORS
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import positive
 from hedgerow.schema import Schema
 from hedgerow.tables.table_files import PIPE
 
@@ -149,7 +149,7 @@ def _learner(model: ModelKind, epsilon: str, parameters: dict[str, Any], schema:
     makers = CLASSIFIER_LEARNERS if schema.target.as_number is None else REGRESSORS
     given = given_parameters(model, parameters, makers, schema)
     make = getattr(learn, makers[model].estimator)
-    learner = make(epsilon=exact(epsilon, "epsilon"), **given, schema=schema)
+    learner = make(epsilon=positive(epsilon, "epsilon"), **given, schema=schema)
     learner.check_public()
     return learner
 

@@ -24,7 +24,7 @@ from hedgerow.learn.ssrl.greedy import PUBLISHED, PublishedRuleList
 from hedgerow.models.model import Model
 from hedgerow.planning.expected import rows_needed
 from hedgerow.planning.planner import ACCURACY_LOSS
-from hedgerow.privacy.amounts import exact
+from hedgerow.privacy.amounts import positive
 from hedgerow.schema import Schema
 from hedgerow.schema.booleans import all_boolean, default_classes
 from hedgerow.schema.contributions import unit_advice
@@ -85,7 +85,7 @@ def fit(
         )
     if epsilon is None:
         raise ArgumentError("--epsilon is missing; give the privacy loss of the model, such as --epsilon 1.")
-    amount = exact(epsilon, "epsilon")
+    amount = positive(epsilon, "epsilon")
     check_output(output, data, schema, force=force)
     declared = unit.applied(None if schema is None else load_schema(schema))
     if tally and declared is None:

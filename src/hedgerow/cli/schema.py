@@ -17,7 +17,7 @@ from hedgerow.cli.output import ROOM, check_output, say, stage, write_file, writ
 from hedgerow.cli.rows import UnitOptions, check_values, open_rows
 from hedgerow.cli.schema_wizard import import_draft, wizard
 from hedgerow.errors import ArgumentError, DomainError, SchemaError, WeakGuaranteeWarning
-from hedgerow.privacy.amounts import amount_text, exact, guarantee_warning
+from hedgerow.privacy.amounts import amount_text, guarantee_warning, positive
 from hedgerow.privacy.unit import rows_of
 from hedgerow.schema import Schema, count_candidates
 from hedgerow.schema.booleans import learning_problems
@@ -213,7 +213,7 @@ def learn(
         raise ArgumentError(
             "--epsilon is missing; give the privacy loss of all cut points together, such as --epsilon 0.2."
         )
-    amount = exact(epsilon, "epsilon")
+    amount = positive(epsilon, "epsilon")
     check_ending(output)
     check_output(output, data, declared, force=force)
     schema = unit.applied(load_schema(declared))

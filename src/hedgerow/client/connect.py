@@ -26,7 +26,7 @@ from hedgerow.oracle.answers import PARTS, ErrorCounts, RowCounts, answer_of
 from hedgerow.oracle.base_oracle import LimitedOracle
 from hedgerow.oracle.binning import plain_bins
 from hedgerow.oracle.release_forms import AnswerPlan, denied
-from hedgerow.privacy.amounts import Amount, exact
+from hedgerow.privacy.amounts import Amount, exact, positive
 from hedgerow.privacy.card import PrivacyCard
 from hedgerow.privacy.charge import Charge, renewed
 from hedgerow.privacy.facts import Fact
@@ -197,9 +197,7 @@ class RemoteDataset(ProcessBound):
         epsilon, delta : float, Fraction, Decimal or str
             The budget of all questions together; with δ > 0 the noise is Gaussian.
         """
-        questions, total = check_integer("max_queries", max_queries, 1), exact(epsilon, "epsilon")
-        if not total:
-            raise ArgumentError("epsilon must be a number > 0, got 0.")
+        questions, total = check_integer("max_queries", max_queries, 1), positive(epsilon, "epsilon")
         return RemoteOracle(
             self._counts,
             self._cost,

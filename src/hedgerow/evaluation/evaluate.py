@@ -28,7 +28,7 @@ from hedgerow.models.files import rebuilt
 from hedgerow.models.model import Model
 from hedgerow.models.released import released_model
 from hedgerow.models.score_bands import ScoreBands
-from hedgerow.privacy.amounts import Amount, exact, guarantee_warning, total
+from hedgerow.privacy.amounts import Amount, guarantee_warning, positive, total
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard
 from hedgerow.privacy.charge import Charge, check_total, reasons
@@ -228,9 +228,7 @@ class Histogram:
             raise ArgumentTypeError(f"schema must be a Schema or None, got {type(schema).__name__}.")
         if not (budget is None or isinstance(budget, Budget)):
             raise ArgumentTypeError(f"budget must be a Budget or None, got {type(budget).__name__}.")
-        amount = exact(epsilon, "epsilon")
-        if not amount:
-            raise ArgumentError("epsilon must be a number > 0, got 0.")
+        amount = positive(epsilon, "epsilon")
         declared = _checked(checked, checked.schema if schema is None else schema)
         name, attribute = _groups(declared, by)
         used = {x: own for x, own in declared.attributes if x in checked.used_attributes or x == name}

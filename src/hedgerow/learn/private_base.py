@@ -16,7 +16,7 @@ from hedgerow.learn.search.cost import Cost
 from hedgerow.learn.search.sampler import Progress, one_thread
 from hedgerow.models.caveats import Caveat
 from hedgerow.models.model import Model
-from hedgerow.privacy.amounts import Amount, amount_text, exact, guarantee_warning
+from hedgerow.privacy.amounts import Amount, amount_text, exact, guarantee_warning, positive
 from hedgerow.privacy.budget import Budget
 from hedgerow.privacy.card import SOFTWARE, PrivacyCard, noise_fact
 from hedgerow.privacy.charge import Charge, Reserve, check_total, reasons, total_rho, unit_of
@@ -58,8 +58,7 @@ class PrivateSpecification(Specification):
         super().__post_init__()
         if self.epsilon is None:
             raise ArgumentError("epsilon, the privacy budget of the model, has no default; set it, e.g. epsilon=1.0.")
-        if self.exact_epsilon == 0:
-            raise ArgumentError("epsilon must be a number > 0, got 0.")
+        positive(self.epsilon, "epsilon")
         if not (self.budget is None or isinstance(self.budget, Budget)):
             raise ArgumentError(f"budget must be a Budget or None, got {type(self.budget).__name__}.")
 

@@ -23,7 +23,7 @@ from hedgerow.planning.expected import (
 from hedgerow.planning.facts import epsilon_for_two_levels
 from hedgerow.planning.forecast import Forecast
 from hedgerow.planning.simulation import PublicTable, Simulation
-from hedgerow.privacy.amounts import Amount, amount_text, exact
+from hedgerow.privacy.amounts import Amount, amount_text, exact, positive
 from hedgerow.privacy.exponential_mechanism import MOST_ROWS, MOST_WHOLE
 from hedgerow.privacy.facts import Fact
 from hedgerow.schema.numbers import Numeric
@@ -237,7 +237,7 @@ def _counted_rows(schema: Schema, rows: int, units: int | None) -> int:
         used = number_of(unit.max_rows, "row")
         problem = f"units (--units) is missing: give the approximate number of different values of {name}"
         raise ArgumentError(
-            f"{problem}. The forecast needs it because at most {used} of each unit (max_rows) are used."
+            f"{problem}. The forecast needs it because each unit contributes at most {used} (max_rows)."
         )
     if check_integer("units", units, 1) > rows:
         raise ArgumentError(f"units must be at most rows ({rows:,}), because each unit has a row; got {units:,}.")
@@ -278,10 +278,7 @@ def _checked_delta(given: Amount) -> Fraction:
 def _checked_epsilon(given: Amount | None, bounds: Sequence[Expected], rows: int, allowed: float) -> Fraction:
     """Return the given ε, or the smallest at which a tree of two levels has at most the allowed loss."""
     if given is not None:
-        epsilon = exact(given, "epsilon")
-        if not epsilon:
-            raise ArgumentError("epsilon must be a number > 0, got 0.")
-        return epsilon
+        return positive(given, "epsilon")
     enough = epsilon_for_two_levels(bounds, allowed)
     if enough is None:
         reason = "no bound on the loss of trees and rule lists is known for this schema"

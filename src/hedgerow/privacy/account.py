@@ -10,7 +10,7 @@ from typing import Any, Literal, Self, get_args
 from hedgerow.boundary.arguments import check_choice
 from hedgerow.errors import ArgumentError, BudgetExceededError
 from hedgerow.privacy import wording
-from hedgerow.privacy.amounts import amount_text, amounts_data, exact, read_amounts, total
+from hedgerow.privacy.amounts import amount_text, amounts_data, exact, positive, read_amounts, total
 from hedgerow.privacy.charge import Charge, check_delta, reasons, unit_of
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.zcdp import epsilon_at, largest_pure, largest_rho
@@ -90,12 +90,9 @@ class Account:
     accounting: Accounting = "basic"
 
     def __post_init__(self) -> None:
-        for name in ("epsilon", "delta", "rho"):
+        for name, check in (("epsilon", positive), ("delta", exact), ("rho", positive)):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, exact(getattr(self, name), name))
-        for name in ("epsilon", "rho"):
-            if getattr(self, name) == 0:
-                raise ArgumentError(f"{name} must be a number > 0, got 0.")
+                object.__setattr__(self, name, check(getattr(self, name), name))
         if self.delta >= 1:
             raise ArgumentError(f"delta must be in [0, 1), got {float(self.delta):g}.")
         check_choice("accounting", self.accounting, get_args(Accounting))

@@ -26,35 +26,47 @@ _LONGEST_SUM = 10**2500  # digits are written down, and Python writes 4,300 at m
 
 def exact(value: object, name: str) -> Fraction:
     """Return `value` as an exact fraction; a float counts as its shortest decimal, so that 0.1 is a tenth."""
-    fraction = _fraction(value, name)
+    return _exact(value, name, ">= 0")
+
+
+def positive(value: object, name: str) -> Fraction:
+    """Return `value` as an exact fraction, as `exact` does; ArgumentError also for 0."""
+    fraction = _exact(value, name, "> 0")
+    if not fraction:
+        raise ArgumentError(f"{name} must be a number > 0, got 0.")
+    return fraction
+
+
+def _exact(value: object, name: str, bound: str) -> Fraction:
+    fraction = _fraction(value, name, bound)
     if fraction < 0 or fraction > LARGEST:
         size = f"{float(fraction):g}" if abs(fraction) <= LARGEST else f"a number beyond ±{float(LARGEST):g}"
-        raise ArgumentError(f"{name} must be a finite number >= 0, got {size}.")
+        raise ArgumentError(f"{name} must be a finite number {bound}, got {size}.")
     if max(fraction.numerator, fraction.denominator) >= _LONGEST:
         problem = f"{name} must have at most {LONGEST_AMOUNT:,} digits in numerator and denominator. Use a float."
         raise ArgumentError(problem)
     return fraction
 
 
-def _fraction(value: object, name: str) -> Fraction:
+def _fraction(value: object, name: str, bound: str) -> Fraction:
     if isinstance(value, str):
         if not _WRITTEN.fullmatch(value):
-            raise ArgumentError(f"{name} must be a number >= 0 such as 0.1 or 1/10, got {shown(value)}.")
+            raise ArgumentError(f"{name} must be a number {bound} such as 0.1 or 1/10, got {shown(value)}.")
         above, _, below = value.partition("/")
         if below and not int(below):
-            raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(value)}.")
+            raise ArgumentError(f"{name} must be a finite number {bound}, got {shown(value)}.")
         return Fraction(above) / int(below or 1)
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
-        problem = f"{name} must be a finite number >= 0, got {describe_argument(value)} of type {type(value).__name__}."
-        raise ArgumentError(problem)
+        got = f"{describe_argument(value)} of type {type(value).__name__}"
+        raise ArgumentError(f"{name} must be a finite number {bound}, got {got}.")
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
-        raise ArgumentError(f"{name} must be a finite number >= 0, got {shown(str(value))}.")
+        raise ArgumentError(f"{name} must be a finite number {bound}, got {shown(str(value))}.")
     if isinstance(value, Decimal):
         if value and abs(value.adjusted()) > LONGEST_AMOUNT:
             size = "beyond" if value.adjusted() > 0 else "closer to 0 than"
-            raise ArgumentError(f"{name} must be a finite number >= 0, got a number {size} 1e{value.adjusted():+}.")
+            raise ArgumentError(f"{name} must be a finite number {bound}, got a number {size} 1e{value.adjusted():+}.")
         return Fraction(value)
     return Fraction(str(value) if isinstance(value, np.floating) else repr(float(value)))
 

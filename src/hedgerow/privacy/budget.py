@@ -8,7 +8,7 @@ from typing import Any
 
 from hedgerow.errors import ArgumentError
 from hedgerow.privacy.account import Account, Accounting
-from hedgerow.privacy.amounts import Amount, amount_text, exact
+from hedgerow.privacy.amounts import Amount, amount_text, exact, positive
 from hedgerow.privacy.charge import Charge, charges_html, reasons, unit_of
 from hedgerow.privacy.facts import Fact, fact
 from hedgerow.privacy.process import ProcessBound, read_only
@@ -285,9 +285,9 @@ def note_charges(error: BaseException, budget: Budget, before: Fraction) -> None
 
 def account_of(epsilon: Amount | None, delta: Amount, rho: Amount | None, accounting: Accounting) -> Account:
     return Account(
-        None if epsilon is None else exact(epsilon, "epsilon"),
+        None if epsilon is None else positive(epsilon, "epsilon"),
         exact(delta, "delta"),
-        rho=None if rho is None else exact(rho, "rho"),
+        rho=None if rho is None else positive(rho, "rho"),
         accounting=accounting,
     )
 

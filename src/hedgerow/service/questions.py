@@ -23,7 +23,7 @@ from hedgerow.oracle.frame_rows import OracleRows
 from hedgerow.oracle.oracle import OracleQuestion, ask_once
 from hedgerow.oracle.release_forms import AnswerPlan
 from hedgerow.privacy import Budget, PrivacyCard
-from hedgerow.privacy.amounts import LARGEST, exact
+from hedgerow.privacy.amounts import LARGEST, exact, positive
 from hedgerow.privacy.charge import Charge, reasons
 from hedgerow.privacy.facts import Fact
 from hedgerow.privacy.noise import NoiseSource, noise_source
@@ -203,9 +203,7 @@ def _restricted(schema: Schema, names: list[str]) -> Schema:
 
 
 def _loss(form: QuestionForm) -> tuple[Fraction, Fraction]:
-    epsilon, delta = exact(form.epsilon, "epsilon"), exact(form.delta, "delta")
-    if not epsilon:
-        raise ArgumentError("epsilon must be a number > 0, got 0.")
+    epsilon, delta = positive(form.epsilon, "epsilon"), exact(form.delta, "delta")
     if delta >= 1:
         raise ArgumentError(f"delta must be in [0, 1), got {form.delta}.")
     if max(map(_divisor, (epsilon, delta))) > LARGEST_DIVISOR:
