@@ -261,7 +261,7 @@ class BudgetExceededError(HedgerowError, ValueError):
             request = f"{request} with {rho}"
             left = f"{left} or rho={float(remaining_rho):.6g}"
         problem = f"The budget has epsilon={left} left, and epsilon={request} was requested. Nothing was charged."
-        super().__init__(f"{problem} Request less, or release under a new Budget if you may spend more.")
+        super().__init__(f"{problem} Request less, or use a new budget if you may spend more.")
 
 
 class LedgerError(HedgerowError, RuntimeError):

@@ -124,6 +124,12 @@ def test_a_command_that_is_not_there_is_named(run):
     assert "No such command 'learn'" in err
 
 
+def test_an_unknown_choice_is_named_without_words_of_the_parser(run):
+    err = run("fit", "data.csv", "--model", "forest")[2]
+    assert "'forest' is not one of" in " ".join(err.split())
+    assert "Value error" not in err
+
+
 def test_a_message_names_an_option_as_it_is_typed(run, folder):
     (folder / "open.yaml").write_text(SCHEMA.replace(", cuts: [30, 60]", ""))
     words = ("schema", "learn", "data.csv", "--schema", "open.yaml", "--epsilon", "1", "-o", "t.yaml")

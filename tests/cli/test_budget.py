@@ -23,6 +23,7 @@ def test_a_budget_file_counts_runs_and_refuses_when_it_is_spent(folder, run):
     code, _, err = run(*fit, "-o", "two.json")
     assert code == 2
     assert "epsilon=0.25 left" in err
+    assert err.endswith("Request less, or use a new budget if you may spend more.\n")
     assert not (folder / "two.json").exists()
     assert "0.75 of 1 spent" in run("budget", "show", "b.json")[1]
     assert "already exists" in run("budget", "new", "b.json", "--epsilon", "9")[2]
@@ -43,7 +44,7 @@ def test_a_budget_that_adds_up_rho_takes_more_draws(folder, run):
     assert "rho: 0 of 0.1 spent" in run("budget", "new", "r.json", "--rho", "0.1")[1]
     words = ("budget", "new", "z.json", "--epsilon", "1", "--delta", "1e-6", "--accounting", "zcdp")
     assert "guarantee: epsilon at most 1 at delta 1e-06" in run(*words)[1]
-    assert "needs a cap" in run("budget", "new", "b.json")[2]
+    assert run("budget", "new", "b.json")[2].startswith("error: --epsilon is missing; ")
     fit = ("fit", "data.csv", "--schema", "schema.yaml", "--epsilon", "0.5", "--search", "exact", "--budget", "r.json")
     fit = (*fit, "--no-release-counts")  # the draw alone
     assert [run(*fit, "-o", f"{number}.json")[0] for number in range(4)] == [0, 0, 0, 2]

@@ -194,7 +194,7 @@ def test_a_scorecard_of_a_number_goes_from_a_table_to_predictions(run):
     result = pd.read_csv(StringIO(run("predict", "card.json", "stays.csv", "--explain")[1]))
     assert result["days"].tolist()[: len(data)] == [float(f"{said:.15g}") for said in card.predict(data)]
     assert list(result) == ["days", "total", "explanation"]
-    assert "label with classes" in run("predict", "card.json", "stays.csv", "--proba")[2]
+    assert "--proba needs classes" in run("predict", "card.json", "stays.csv", "--proba")[2]
     assert run("report", "card.json", "--test", "stays.csv", "-o", "report.html")[0] == 0
 
 
@@ -323,9 +323,9 @@ BAD = {
     "epsilon that is not finite": (
         GOOD,
         ["--epsilon", "nan"],
-        "epsilon must be a number >= 0 such as 0.1 or 1/10, got 'nan'",
+        "epsilon must be a number > 0 such as 0.1 or 1/10, got 'nan'",
     ),
-    "unknown target": (GOOD, ["--target", "death"], "expected --target 'ill', the label of the schema, got 'death'"),
+    "unknown target": (GOOD, ["--target", "death"], "label of the schema, got 'death'; leave --target out, or change"),
     "absent target": (
         "age,sex,dose\n40,F,0.5\n",
         [],
@@ -338,6 +338,7 @@ BAD = {
     ),
     "label outside the schema": (GOOD + "41,F,0.5,SECRET\n", [], "column 'ill': some labels are none of the classes"),
     "missing label": (GOOD + "41,F,0.5,\n", [], "column 'ill': some labels are missing"),
+    "where to look": (GOOD + "41,F,2,no\n", [], "`hedgerow schema check` lists the lines.\n"),
     "empty file": ("", [], "is empty"),
     "quote in the header": ('age,sex,dose,"ill\n41,F,0.5,SECRET\n', [], "the quotes in the header"),
     "quote not closed": (GOOD + '41,"SECRET,0.5,no\n', [], "not closed at the end of the file"),

@@ -97,7 +97,7 @@ def test_a_value_outside_the_domain_is_found_before_the_charge(folder, run):
         (("fit", "data.parquet", *FIT, "--max-literals", "0"), "error: --max-literals must be a whole number >= 1"),
         (
             ("fit", "data.parquet", *FIT, "--target", "age"),
-            "error: expected --target 'ill', the label of the schema, got 'age'",
+            "error: expected --target 'ill', the label of the schema, got 'age'; leave --target out",
         ),
         (("fit", "data.parquet", "--epsilon", "1"), "error: the column to predict is missing"),
         (

@@ -116,7 +116,7 @@ def test_only_a_scorecard_is_a_form_to_fill_in(folder, run):
     a_tree(folder, old={"label": "yes"}, young={"label": "no"})
     code, out, err = run("show", "tree.json", "--paper", "form.png")
     assert (code, out) == (2, "")
-    assert err.endswith("only scorecards have a form to fill in by hand, got a tree; use `plot`.\n")
+    assert err.endswith("only scorecards have a form to fill in by hand, got a tree; plot it instead.\n")
     assert not (folder / "form.png").exists()
 
 

@@ -278,7 +278,7 @@ def test_a_greedy_classifier_predicts_the_class_of_least_cost():
 
 @pytest.mark.parametrize("regressor", REGRESSORS)
 def test_classes_are_not_predicted_as_numbers_nor_numbers_as_classes(regressor):
-    with pytest.raises(SchemaError, match="is a label with classes"):
+    with pytest.raises(SchemaError, match="the label has classes, but a regressor"):
         made(regressor, schema=CLASSES).fit(X, X[:, 0])
     for classifier in (hr.PrivateTreeClassifier(1.0, schema=SCHEMA), hr.OptimalTreeClassifier(schema=SCHEMA)):
         with pytest.raises(SchemaError, match="classes"):

@@ -92,7 +92,8 @@ def test_rules_as_text_predict_as_written(tmp_path, schema):
     [
         ("if age <= 40 then yes", "the last line must be `else`"),
         ("", "the last line must be"),
-        ("if age <= 40 and then yes\nelse no", "line 1: expected a line such as"),
+        ("if age <= 40 and then yes\nelse no", r"line 1: expected a line such as.*no 3\)\.$"),
+        ("age,sex,ill\n40,f,no", "line 1: expected a line such as.* commands expect the model first, then the table"),
         ("select case when age <= 40 then 'a' end from t", "expected SQL that Model.to_sql wrote.* got a SELECT"),
         ("else no\nelse yes", "line 2: no line may follow"),
         ("if age <= 1e999 then yes\nelse no", "line 1: .* a number below 1e150"),

@@ -69,6 +69,14 @@ class LazyGroup(TyperGroup):
         gc.enable()
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; errors of options lack the prefix "Value error," of Typer's parser."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
 
 @cache
 def _loaded(name: str) -> Any:

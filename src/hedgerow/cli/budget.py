@@ -44,6 +44,8 @@ def new(
 
     hedgerow budget new patients.budget.json --rho 0.5
     """
+    if epsilon is None and rho is None:
+        raise ArgumentError("--epsilon is missing; give the most that may be spent, such as --epsilon 3, or --rho.")
     check_output(file)
     say(FileBudget.create(file, epsilon, delta, rho=rho, accounting=accounting, table=table))
 

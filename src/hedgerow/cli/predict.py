@@ -68,7 +68,10 @@ def predict(
     if append and ids:
         raise ArgumentError("--id is not needed with --append, which copies all columns; leave --id out.")
     released = any_model(model, schema)
-    if proba and not released.has_shares and released.schema.classes:
+    if released.schema.target.as_number is not None:
+        for name in [name for name, value in (("--proba", proba), ("--class-weight", class_weight)) if value]:
+            raise ArgumentError(f"{name} needs classes, and this model predicts a number; leave {name} out.")
+    if proba and not released.has_shares:
         problem = "--proba requires probabilities, but this model predicts labels only"
         raise ArgumentError(f"{problem}; fit it with --objective mixed or --release-counts.")
     weights = class_weights(released.schema.classes, class_weight) if class_weight else {}

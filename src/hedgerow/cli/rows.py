@@ -131,10 +131,10 @@ def _check_rows(table: Table, labels: Column, declared: Schema | None) -> None:
         if schema.weight is not None:
             schema.weight.encode(table)
     except DomainError as error:
-        problem = error
+        problem = DomainError(f"{error} `hedgerow schema check` lists the lines.") if declared else advise(error)
     else:
         return
-    raise problem if declared else advise(problem)
+    raise problem
 
 
 def check_values(table: Table, schema: Schema, names: Sequence[str] | None = None) -> None:
@@ -220,7 +220,8 @@ def target_name(columns: Sequence[str], target: str | None, schema: Schema | Non
     if target is None and declared is None:
         raise ArgumentError("the column to predict is missing; add --target COLUMN, or declare a label in the schema.")
     if target is not None and declared is not None and target != declared:
-        raise ArgumentError(f"expected --target {declared!r}, the label of the schema, got {target!r}.")
+        problem = f"expected --target {declared!r}, the label of the schema, got {target!r}"
+        raise ArgumentError(f"{problem}; leave --target out, or change the label in the schema.")
     name = target or declared or ""
     if name not in columns:
         raise DomainError.absent(name, columns)

@@ -103,7 +103,7 @@ def check_learnable(specification: Any, schema: Schema) -> None:
     if not specification.predicts_number:
         schema.classes  # noqa: B018 -- raises for a number
     elif schema.target.as_number is None:
-        problem = "is a label with classes, and a regressor predicts a number"
+        problem = "the label has classes, but a regressor predicts a number"
         advice = "use a classifier, or declare `label: {name: ..., low: ..., high: ...}`."
         raise SchemaError(f"{problem}; {advice}", attribute=schema.target.name)
 

@@ -348,7 +348,7 @@ class Model(SealedFile):
 
     def form(self, ax: Axes | None = None, *, language: Language = "en") -> Axes:  # noqa: ARG002 -- scorecards only
         """Draw a form to print and to fill in by hand, and return the axes; ValueError unless it is a scorecard."""
-        raise ArgumentError(f"only scorecards have a form to fill in by hand, got a {self.kind}; use `plot`.")
+        raise ArgumentError(f"only scorecards have a form to fill in by hand, got a {self.kind}; plot it instead.")
 
     def scaled(self, *, pdo: float, score: float, odds: float, favourable: Value) -> Self:  # noqa: ARG002 -- scorecards
         """Return the model on a scale on which `pdo` points double the odds; ValueError unless it is a scorecard."""

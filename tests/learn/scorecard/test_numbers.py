@@ -455,7 +455,7 @@ def test_fitting_a_tally_is_fitting_its_rows_and_holds_none_of_them():
         ({"epsilon": 1e-13, "random_state": None}, "epsilon for one release must be >="),
         ({"points": 1001}, "points must be a whole number <= 1000"),
         ({"monotone": {"c": "increasing"}}, "attribute 'c': cannot be monotone"),
-        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", (0, 1)))}, "attribute 'y': is a label with classes"),
+        ({"schema": hr.Schema(ATTRIBUTES, hr.Label("y", (0, 1)))}, "attribute 'y': the label has classes"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_the_charge(parameters, message):

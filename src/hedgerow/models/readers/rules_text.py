@@ -27,6 +27,7 @@ _LONGEST_LINE = 20_000  # the maximum number of characters of a line
 _TOKEN = re.compile(r'\s*(?:"([^"]*)"|(<=|>=|!=|<|>|=|\(|\)|,)|([^\s"<>=!(),#]+)|(#.*))')
 _WORDS = ("if", "and", "then", "else", "is", "not", "missing")
 _FORM = "expected a line such as: if age <= 40 and sex = f then yes (yes 12, no 3)"
+_NO_MODEL = "Tables and schemas are not model files; commands expect the model first, then the table"
 
 
 @dataclass
@@ -153,7 +154,7 @@ def _rules(text: str) -> tuple[list[_Rule], tuple[Content, ...]]:
             if not line.took("then"):
                 raise line.problem(_FORM)
         elif not is_else:
-            raise line.problem(_FORM)
+            raise line.problem(_FORM if rules else f"{_FORM}. {_NO_MODEL}")
         rules.append(_Rule(tuple(conditions), *line.prediction(), line.number))
     if not rules or rules[-1].conditions:
         raise ModelFormatError("the last line must be `else` with the prediction for all other rows.")
