@@ -32,7 +32,7 @@ _MEAN_TO_SPREAD = 1.25  # the standard deviation of a normal distribution, in me
 _LEAST, _MOST = 0.005, 0.5  # the range of standard deviations and of mean absolute residuals, in target ranges
 _WIDTHS = (0.3, 1.0)  # the range of the width of an attribute's prior, relative to the width from the residuals
 _LEAST_PARAMETERS = 0.3  # the smallest effective number of parameters of an attribute
-_MOST_MOVED = 3.0  # standard errors of the released mean by which the mean of predictions may differ from it
+_MOST_MOVED = 4.0  # standard deviations of the noise by which the mean of predictions may differ from the released mean
 _LEAST_UNIT = 1e-4  # the smallest value of a point, in target ranges
 
 
@@ -91,7 +91,7 @@ class NumberFit(Fit):
         self._binary = True
         self._bound = STEPS
         self._spread = _MOST
-        self._most_moved = 0.0
+        self._variance_of_mean = 0.0
         self._widths: Mapping[int, float] = {}
 
     @cached_property
@@ -121,15 +121,17 @@ class NumberFit(Fit):
         self._count_rows(np.array([low + both / 2, high + both / 2]), 1.25 * noise)
         variance = high / self._rows - self._shares[1] ** 2
         self._unit = self._spread = min(max(sqrt(max(variance, 0)), _LEAST), _MOST)
-        self._most_moved = _MOST_MOVED * sqrt(1.25 * noise) / self._rows
+        self._variance_of_mean = 1.25 * noise / self._rows**2
 
     def _together(self, parts: Sequence[Part], base: Floats) -> Floats:
-        """Centre the values, and move the base by their means, as far as the noise of the released mean explains.
+        """Centre the values, and move the base by their means, as far as noise explains them.
 
         If a number is skewed, clipping reduces its residuals on one side, and the means become larger.
         """
         moved = super()._together(parts, base) - base
-        return base + np.clip(moved, -self._most_moved, self._most_moved)
+        of_centring = sum(part.noise**2 * float((part.values**2).sum()) for part in parts) / self._rows**2
+        most = _MOST_MOVED * sqrt(self._variance_of_mean + of_centring)
+        return base + np.clip(moved, -most, most)
 
     def _weights(self, part: Part, base: Floats) -> Floats:  # noqa: ARG002 -- of classes
         return np.full(part.values.shape, 2 / self._spread**2)  # of the squared loss, relative to the number's variance
