@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
-from math import comb, log2
+from math import comb, log, log2
 from operator import le, mul
 from typing import Literal, Self
 
@@ -40,7 +40,8 @@ MOST_SECONDS = 8.0
 """The longest expected time of a search that is chosen automatically."""
 TYPICAL_PATTERNS = 10_000
 """The assumed number of distinct patterns of a table."""
-_COMPARED_PATTERNS = 50_000  # for which the times of methods are compared if the number is private
+_COMPARED_PATTERNS = (500, 5_000, 50_000, 500_000)  # for which times of methods are compared if the number is private
+_UNNOTICED = 0.05  # seconds that are added to a time that is compared
 MOST_CELLS = 2**32
 """An upper bound on the number of rows of a table."""
 _MOST_CHOICES = 8  # of a search by contingency tables: deeper searches need too many tables
@@ -428,8 +429,8 @@ _COST_OF_SIZE: dict[Method, Callable[[SearchShape, int, Objective], Cost]] = {
 def space_cost(shape: SearchShape, depth: int, objective: Objective = "errors", patterns: int | None = None) -> Cost:
     """Return the cost of all models of a space with up to `depth` choices, by the method that costs less.
 
-    The number of patterns is given only if nothing is private. By default, methods are compared for more than the
-    typical number: if two methods are quick for typical tables, the search uses the faster method for large tables.
+    The number of patterns is given only if nothing is private. By default, methods are compared by the geometric mean
+    of their times for small and large tables; a method that is quick for typical tables is preferred.
     """
     n, costs = shape.n_options, [masks_cost(shape, depth, objective)]
     is_list = CAUGHT not in shape.branches
@@ -440,11 +441,11 @@ def space_cost(shape: SearchShape, depth: int, objective: Objective = "errors", 
     if shape.has_single_tests and depth:
         costs.append(conjunctions_cost(shape, depth, objective))
 
-    compared = _COMPARED_PATTERNS if patterns is None else patterns
+    compared = _COMPARED_PATTERNS if patterns is None else (patterns,)
 
     def rank(cost: Cost) -> tuple[bool, bool, float]:
         is_slow = patterns is None and not cost.is_quick
-        return not cost.is_sensible, is_slow, cost.seconds(compared) + cost.saved
+        return not cost.is_sensible, is_slow, sum(log(cost.seconds(n) + cost.saved + _UNNOTICED) for n in compared)
 
     return min(costs, key=rank)
 
