@@ -75,7 +75,7 @@ def exact_measures(learner, X, y):
         off = y.clip(17, 90) - learner.predict(X)
         squared = (off**2).mean()
         known = {"mean absolute error": off.abs().mean(), "root mean squared error": squared**0.5}
-        return known | {"true less predicted": off.mean(), "R²": 1 - squared / y.clip(17, 90).var(ddof=0)}
+        return known | {"true minus predicted": off.mean(), "R²": 1 - squared / y.clip(17, 90).var(ddof=0)}
     if not hasattr(learner, "scorecard_") or y.nunique() != 2:
         return {}
     scores = learner.predict_proba(X)[:, 1]

@@ -88,7 +88,7 @@ def test_number_measures_match_the_rows_up_to_rounding(target, family):
         exact = {
             "mean absolute error": (off.abs().mean(), (y - y.median()).abs().mean()),
             "root mean squared error": ((off**2).mean() ** 0.5, y.std(ddof=0)),
-            "true less predicted": (off.mean(), None),
+            "true minus predicted": (off.mean(), None),
             "R²": (1 - (off**2).mean() / y.var(ddof=0), 0),
         }
         assert [estimate.name for estimate in estimates[:4]] == [*exact]
@@ -122,7 +122,7 @@ def test_probability_measures_match_the_rows_rounded_to_bands():
     assert named(result, "AUROC").value == pytest.approx(roc_auc_score(truth, scores), abs=2e-3)
     assert named(result, "log-loss").value == pytest.approx(log_loss(truth, scores), abs=2e-3)
     assert named(result, "log-loss").constant.value == pytest.approx(log_loss(truth, np.full(800, truth.mean())))
-    calibration = named(result, "observed less predicted share of yes")
+    calibration = named(result, "observed minus predicted share of yes")
     assert calibration.value == pytest.approx(truth.mean() - scores.mean(), abs=2e-3)
     for number in (1, 4, 10):
         result = evaluate(learner, frame, bands=number)

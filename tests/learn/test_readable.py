@@ -189,5 +189,5 @@ def test_probabilities_are_shares_of_counts_if_classes_have_weights(name):
     assert shares["ill"]["probability"] == pytest.approx(0.2, abs=0.01)
     assert learner.decide(x[:2], class_weight={"ill": 3}).tolist() == ["well", "well"]
     evaluation = hr.evaluate(learner, x, np.where(ill, "ill", "well"), epsilon=1000)
-    (calibration,) = (each.value for each in evaluation.estimates if "observed less predicted" in each.name)
+    (calibration,) = (each.value for each in evaluation.estimates if "observed minus predicted" in each.name)
     assert abs(calibration) < 0.01

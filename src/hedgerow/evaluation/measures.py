@@ -246,7 +246,7 @@ class ClassMeasures:
         yield Mean.of("log_loss", "log-loss", losses[0], widest, constant)
         if self.target.n_levels == 2:
             observed = np.array([[0.0], [1.0]]) - shares[:, 1]
-            name = f"observed less predicted share of {shown_text(self.target.values[1])}"
+            name = f"observed minus predicted share of {shown_text(self.target.values[1])}"
             yield Mean.of("observed_less_predicted", name, observed, _WIDEST_SHARE, is_share=True)
             if len({*shares[:, 1].tolist()}) > 1:
                 yield Ranking("auroc", "AUROC", shares[:, 1])
@@ -349,7 +349,7 @@ class NumberMeasures:
         means = [
             Mean.of("mae", "mean absolute error", distances, self._widest),
             Mean.of("rmse", "root mean squared error", squares, self._widest, is_root=True),
-            Mean.of("true_less_predicted", "true less predicted", (low + high) / 2, self._widest),
+            Mean.of("true_less_predicted", "true minus predicted", (low + high) / 2, self._widest),
         ]
         times = len(counts.own) // len(self.errors)
         errors = [mean.repeated(times).estimate(counts) for mean in means]
