@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hedgerow.errors import DomainError
-from hedgerow.schema import Boolean, Categorical, Integer, Label, Real, Schema
+from hedgerow.schema import Boolean, Categorical, Date, Integer, Label, Real, Schema
 from hedgerow.schema.fits import fit_of
 from hedgerow.tables.frames import Table, column_of
 from tests.schema.values import WORDS, attributes, reading
@@ -69,6 +69,25 @@ def test_the_advice_has_the_lines_to_add_to_the_schema():
         "sex has values outside its domain; correct them, or add to its line: outside: bin",
         "on has missing values; correct them, or add to its line: missing: bin",
     )
+
+
+def test_the_advice_names_codes_booleans_and_classes_without_quotes():
+    schema = Schema({"age": Integer(0, 120), "dose": Real(0, 1), "on": Boolean()}, Label("ill", (False, True)))
+    columns = {"age": ["30", "-9", "-9"], "dose": [0.5, 2, 2], "on": ["1", "x", "x"], "ill": ["No", "No", "Yes"]}
+    assert fit_of(Table.of(pd.DataFrame(columns)), schema).advice == (
+        "age contains -9; if this means missing, add to its line: missing: bin, missing_values: [-9]",
+        "YAML reads words such as yes and no as true and false; if the classes of ill are words, put them in quotes: "
+        'classes: ["No", "Yes"]',
+        "dose has values outside its domain; correct them, or add to its line: outside: clip or outside: bin",
+        "on has other values than true, false, 1 and 0; list them under true_values, false_values or missing_values, "
+        "or change its kind",
+    )
+
+
+@pytest.mark.parametrize("values", [[True, False], ["x", ""], [float("inf"), -9], ["1e999", "-9"], [None, None]])
+@pytest.mark.parametrize("kind", [Integer(0, 9), Real(0, 1), Date("2020-01-01", "2020-12-31")])
+def test_columns_that_cannot_be_read_are_checked_for_codes(kind, values):
+    assert not fit_of(Table.of(pd.DataFrame({"c": values})), Schema({"c": kind})).missing_words
 
 
 def reading_of(attribute, value):

@@ -1,5 +1,6 @@
 """Check of a table against a schema, column by column, with exact counts of private rows for the curator alone."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from hedgerow.schema.booleans import learning_problems
 from hedgerow.schema.contributions import names_person, repeats
 from hedgerow.schema.dates import date_line, recognised_formats
 from hedgerow.schema.listed import Categorical
-from hedgerow.schema.missing_words import declared_missing, missing_words
+from hedgerow.schema.missing_words import declared_missing, missing_words, suspected_codes
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.spellings import occurring_spellings, spellings_line
 from hedgerow.schema.targets import Label, Target
@@ -69,8 +70,8 @@ class TableFit:
     # Columns that may identify persons although the schema declares no unit: by their names or, for unused columns in
     # memory, by the way in which their values repeat
     persons: tuple[str, ...] = ()
-    # Columns of text that do not fit, with the usual words for missing values that occur in them
-    missing_words: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    # Columns that do not fit, with the usual words for missing values, or codes such as -9, that occur in them
+    missing_words: tuple[tuple[str, tuple[Value, ...]], ...] = ()
     # Columns of numbers that do not fit, with the options that read their decimal commas or thousands separators
     number_marks: tuple[tuple[str, tuple[str, ...]], ...] = ()
     # Columns of dates in text that are unused or do not fit, with all formats in which they can be read
@@ -123,6 +124,8 @@ class TableFit:
         spelled = [_spellings_advice(name, kinds[name] == "label", groups) for name, groups in self.spellings]
         named = {name for name, _ in (*self.missing_words, *self.dates, *self.number_marks, *self.spellings)}
         policies = [_policies_advice(name, keys) for name, keys in self.policies if name not in named]
+        booleans = [fit.name for fit in self.faults if fit.kind == "boolean" and fit.outside and fit.name not in named]
+        policies += map(_boolean_advice, booleans)
         return (*dates, *words, *marks, *spelled, *policies, *([footer_sentence(self.footer)] if self.footer else []))
 
     def text(self, lines: Mapping[int, int] | None = None) -> str:
@@ -150,7 +153,7 @@ def _date_advice(name: str, is_declared: bool, first: str, *further: str) -> str
     return f"{printable(name)} contains dates{choice}; {to_do}"
 
 
-def _words_advice(name: str, kind: str, words: Sequence[str]) -> str:
+def _words_advice(name: str, kind: str, words: Sequence[Value]) -> str:
     problem = f"{printable(name)} contains {listed(words)}; if this means missing"
     if kind in ("label", "unit"):
         return f"{problem}, remove these rows"
@@ -162,7 +165,17 @@ def _marks_advice(name: str, options: Sequence[str]) -> str:
     return f"{printable(name)} contains decimal commas or thousands separators; add {' or '.join(options)}{undecided}"
 
 
+def _boolean_advice(name: str) -> str:
+    keys = "true_values, false_values or missing_values"
+    return f"{printable(name)} has other values than true, false, 1 and 0; list them under {keys}, or change its kind"
+
+
 def _spellings_advice(name: str, is_label: bool, groups: SpelledValues) -> str:
+    if is_label and all(isinstance(value, bool) and len(words) == 1 for value, words in groups):
+        classes = json.dumps([words[0] for _, words in groups], ensure_ascii=False)
+        reason = "YAML reads words such as yes and no as true and false"
+        advice = f"if the classes of {printable(name)} are words, put them in quotes"
+        return f"{reason}; {advice}: classes: {printable(classes)}"
     line = printable(spellings_line("classes" if is_label else "values", groups))
     return f"{printable(name)} contains other spellings of its values; if they mean the same, write: {line}"
 
@@ -214,7 +227,11 @@ def fit_of(table: Table, schema: Schema) -> TableFit:
         problems=problems,
         persons=persons,
         missing_words=_nonempty(
-            {column.name: undeclared_words(column.name, missing_words(column), schema) for column in refused}
+            {
+                column.name: undeclared_words(column.name, missing_words(column), schema)
+                or _undeclared_codes(column, schema)
+                for column in refused
+            }
         ),
         number_marks=_nonempty(
             {column.name: recognised_marks(column) for column in refused if column.name in schema.number_columns}
@@ -252,6 +269,20 @@ def undeclared_words(name: str, words: Sequence[str], schema: Schema) -> tuple[s
     target = schema.extra_columns.get(name)
     known += tuple(value for value, _ in target.spellings(is_text=True)) if isinstance(target, Target) else ()
     return tuple(word for word in words if word not in map(str, known))
+
+
+def _undeclared_codes(column: Column, schema: Schema) -> tuple[int, ...]:
+    """Return the numbers beyond the declared bounds that may be codes for a missing value."""
+    number = schema.numbers.get(column.name)
+    if number is None or number.kind == "date":
+        return ()
+    column = number.prepared(column)
+    known = number.reads(column) & ~column.is_missing
+    if not known.any():  # such as a column of booleans
+        return ()
+    values = replace(column, missing=~known).numbers()[known]
+    codes = suspected_codes(Column.from_numpy(values, column.name))
+    return tuple(code for code in codes if not number.low <= code <= number.high)
 
 
 def undeclared_policies(columns: Sequence[ColumnFit], schema: Schema) -> tuple[tuple[str, Policies], ...]:
