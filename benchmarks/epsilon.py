@@ -6,10 +6,7 @@ fits, and all {lines_of_all} lines hold simultaneously with 95 % confidence. No 
 At ε = 0.1 each row occurs ten times, so the claim is 1: with single rows, this number of fits could not refute
 anything. A violation that these tables do not show would be missed.
 
-**The lines of scorecards were measured before histograms shared their noise**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)) and have not been measured again. The
-approximate scorecard at ε = 0.1 had δ = 0.01 and is held to 0.001, which is stricter. dp-recorder [audited every
-call](recorded.py) with shared noise.
+dp-recorder [audited every call](recorded.py), too.
 
 {claimed}
 

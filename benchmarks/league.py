@@ -6,9 +6,9 @@ and no cut point (`league_tables.py`). *Tree* and *list* are `PrivateTreeClassif
 with hindsight, by test accuracy. Compared in the same run: DP-EBM with δ = 1e-5 and the same bounds (two classes only),
 CART without privacy, the majority. The prior of trees was chosen on all tables with a † ([prior](prior.py)), and the
 stop probability of lists ([stop_probability.csv](results/stop_probability.csv)) and the objective
-([objectives.csv](results/objectives.csv)) on breast_cancer and ctg. Trees of depth 3 on these two tables were measured
-with 0.2.0, which had another prior. [results/league_runs.csv](results/league_runs.csv) has every run, including
-`objective="mixed"`; AUROC and log-loss are in [results/league_probabilities.csv](results/league_probabilities.csv).
+([objectives.csv](results/objectives.csv)) on breast_cancer and ctg.
+[results/league_runs.csv](results/league_runs.csv) has every run, including `objective="mixed"`; AUROC and log-loss are
+in [results/league_probabilities.csv](results/league_probabilities.csv).
 
 AUROC is the mean over classes, one-vs-rest; probabilities are clipped at .01 for the log-loss. DP-EBM is run if it is
 installed (`pip install interpret-core`).

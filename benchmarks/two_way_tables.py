@@ -9,10 +9,6 @@ at no charge; the quadratic uses the best of six ridge penalties on the test row
 training rows. *Scorecard* is `PrivateScorecardClassifier`; *public source* is `MarginalLogisticClassifier` with 4,000
 public rows.
 
-**The rows of private scorecards and of public sources were measured before histograms shared their noise**
-([mathematics](../docs/mathematics.md#histograms-of-several-attributes)). They have not been measured again; the noise
-is smaller now.
-
 {two_way_tables}
 
 Differences of accuracy and AUROC by split have a standard error of at most {two_way_tables_error}. Noisy tables are

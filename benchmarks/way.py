@@ -109,10 +109,11 @@ class Way:
         self.edit(filled)
         self.run("schema", "check", "schema.yaml", "table.csv", *options)
 
-    def finish(self, rows, epsilon, *options, counts=True):
+    def finish(self, rows, epsilon, *options, counts=True, units=None):
         """Go on from a schema that fits: plan, budget, fit, read, predict, report."""
         if counts:
-            self.run("plan", "--schema", "schema.yaml", "--rows", str(rows), "--epsilon", epsilon)
+            told = () if units is None else ("--units", str(units))
+            self.run("plan", "--schema", "schema.yaml", "--rows", str(rows), *told, "--epsilon", epsilon)
         self.run("budget", "new", "budget.json", "--epsilon", epsilon)
         fit = ("--schema", "schema.yaml", "--epsilon", epsilon, "--budget", "budget.json")
         fit += ("--release-counts",) if counts else ()
@@ -178,7 +179,7 @@ def hospital(way):
     way.run("schema", "check", "schema.yaml", "table.csv", *options, refused=True)  # other words than the dictionary's
     way.edit(words)
     way.run("schema", "check", "schema.yaml", "table.csv", *options)
-    way.finish(2500, "2", *options)
+    way.finish(2500, "2", *options, units=1500)
     return len(rows[0]), len(rows) - 1
 
 
@@ -231,7 +232,7 @@ def stays(way):
     }  # fmt: skip
     unit = {"column": "patient_id", "max_rows": 2}
     way.fill("readmitted", attributes=attributes, label={"classes": ["no", "yes"]}, unit=unit)
-    way.finish(4000, "2")
+    way.finish(4000, "2", units=2400)
     return len(rows[0]), len(rows) - 1
 
 
