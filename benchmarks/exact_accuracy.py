@@ -7,7 +7,7 @@ was measured earlier on splits of this kind and not repeated here.
 
 {exact_accuracy}
 
-On Adult, from ε = 0.05 on, a draw from all trees is within half a point of the optimal tree. On German, models of this
+On Adult, from ε = 0.1 on, a draw from all trees is within half a point of the optimal tree. On German, models of this
 size do not help ([accuracy of greedy lists](accuracy.py)); the exact draw loses least.
 """
 

