@@ -1,7 +1,7 @@
 """Membership attacks by refits.
 
-At most 2,000 rows of each table, trees of depth 2 without counts of leaves, 32 random splits by independent coins, with a fit on each half; ± is
-the standard error over splits, brackets are intervals of 95 %:
+At most 2,000 rows of each table, trees of depth 2 without counts of leaves, 32 random splits by independent coins, with
+a fit on each half; ± is the standard error over splits, brackets are intervals of 95 %:
 
 {attacks}
 

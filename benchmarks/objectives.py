@@ -2,8 +2,8 @@
 
 Accuracy / AUROC / log-loss on breast cancer and cardiotocography: means over 20 splits 70/30, 3 draws each, and over
 trees of depth 3 and lists of 2 rules. AUROC of three classes is the one-vs-rest mean; probabilities are clipped at .01.
-"errors" is the default, because "mixed" loses accuracy at ε = 0.1; "errors, and counts" has `release_counts=True`, which
-takes more of ε for the counts of leaves. The noise is seeded: a public constant is chosen, on public tables.
+"errors" is the default, because "mixed" loses accuracy at ε = 0.1; "errors, and counts" has `release_counts=True`,
+which takes more of ε for the counts of leaves. The noise is seeded: a public constant is chosen, on public tables.
 
 {objectives}
 """
