@@ -211,16 +211,22 @@ class Fit:
             for column, (sums, slopes, spreads) in enumerate(residuals):
                 values = part.values[:, column]
                 evidence = part.evidence[column].moved(changed).joined(Evidence.of(values, sums, slopes, noise))
-                posterior = evidence.smoothed(spreads / np.maximum(slopes, LEAST_SLOPE) ** 2, prior)
+                sampling = spreads / np.maximum(slopes, LEAST_SLOPE) ** 2
+                posterior = evidence.smoothed(sampling, prior)
                 part.values[:, column] = values + np.clip(posterior.values - values, -_LARGEST_STEP, _LARGEST_STEP)
                 part.evidence[column] = evidence
-                part.covariances[column], part.gaps[column] = posterior.covariance, posterior.gap
+                part.covariances[column] = posterior.covariance
+                part.gaps[column] = self._gap(part, evidence, sampling, posterior)
             changes = {part.attribute: whole_log_odds(part.values) - before}
         return changes
 
     def _prior_of(self, part: Part) -> Floats:
         """Return the precision of the prior of a part in a pass of residuals."""
         return self._prior().of(self._schema.attributes[part.attribute][1])
+
+    def _gap(self, part: Part, evidence: Evidence, sampling: Floats, posterior: SmoothedValues) -> Floats:  # noqa: ARG002
+        """Return the covariance of the difference from the values that the same rows give without noise."""
+        return posterior.gap
 
     def _effective(self, parts: Sequence[Part], slopes: Sequence[Floats]) -> tuple[Floats, Floats]:
         """Return the size vᵀQv of each part's values, and its effective number of parameters (MacKay 1992).

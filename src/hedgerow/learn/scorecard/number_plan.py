@@ -17,7 +17,7 @@ from hedgerow.learn.scorecard.counts import STEPS, NumberResiduals, between_ends
 from hedgerow.learn.scorecard.fit import Fit, Residual, evidence_by_bin
 from hedgerow.learn.scorecard.plan import ScorecardPlan
 from hedgerow.learn.scorecard.rounding import coarsest, rounding_loss, to_points
-from hedgerow.learn.scorecard.smoothing import LEAST_SLOPE, Part
+from hedgerow.learn.scorecard.smoothing import LEAST_SLOPE, Evidence, Part, SmoothedValues
 from hedgerow.learn.scorecard.spending import FIRST_SHARE, PARTS, TOTALS, Spending, narrowed
 from hedgerow.learn.search.sampler import Progress
 from hedgerow.privacy.facts import Fact
@@ -156,6 +156,10 @@ class NumberFit(Fit):
 
     def _prior_of(self, part: Part) -> Floats:
         return self._prior(self._widths[part.attribute]).of(self._schema.attributes[part.attribute][1])
+
+    def _gap(self, part: Part, evidence: Evidence, sampling: Floats, posterior: SmoothedValues) -> Floats:  # noqa: ARG002
+        # At the widest prior: without noise, the width would be fitted to other values.
+        return evidence.smoothed(sampling, super()._prior_of(part)).gap
 
     def _residuals(
         self, state: NumberResiduals, part: Part, changes: Mapping[int, Integers]
