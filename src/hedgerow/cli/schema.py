@@ -314,8 +314,8 @@ def check(
 
 
 def _print_fit(fit: TableFit, lines: Mapping[int, int] | None) -> None:
-    head = "Every row fits the schema." if not fit.faults else "Some rows do not fit the schema."
-    head = head if fit.n_rows or fit.faults else "The table has no rows; check that the file is complete."
+    whole = "Every row fits the schema." if fit.n_rows else "The table has no rows; check that the file is complete."
+    head = "Some rows do not fit the schema." if fit.faults else whole
     say(f"{head} PRIVATE: this output depends on the rows; do not share it.\n\n{fit.text(lines)}\n")
     for problem in fit.problems:
         say(f"`hedgerow fit` cannot use this schema: {problem}")
