@@ -158,14 +158,14 @@ BAD = {
         None,
         "occurs twice in a mapping .line 3",
     ),
-    "label is text": ("label: y\nattributes: {a: {kind: boolean}}", None, None, "label to be a mapping, got str"),
+    "label is text": ("label: y\nattributes: {a: {kind: boolean}}", None, None, "expected the column and its classes"),
     "label without classes": (
         "label: {name: y}\nattributes: {a: {kind: boolean}}",
         None,
         "classes",
-        "this key is required",
+        "list the classes",
     ),
-    "label, unknown key": ("label: {name: y, class: 1}\nattributes: {}", None, "classes", "this key is required"),
+    "label, unknown key": ("label: {name: y, class: 1}\nattributes: {}", None, "classes", "list the classes"),
     "classes are text": (
         "label: {name: y, classes: ab}\nattributes: {}",
         "y",

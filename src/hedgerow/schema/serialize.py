@@ -154,14 +154,26 @@ _TO_FILL_IN = {
 }
 
 
+_EXAMPLE, _NUMBER = "{name: ill, classes: ['no', 'yes']}", "low and high to predict a number"
+_LABEL_KEYS = ("name", "classes", KEY, "ordered")
+
+
 def label_from_dict(data: object) -> Target:
+    if isinstance(data, str):
+        raise SchemaError(f"expected the column and its classes, such as {_EXAMPLE}, or {_NUMBER}.")
     body = dict(mapping(data, "label"))
     _placed(str(body.get("name")), lambda: _check_filled(body))
-    if "classes" not in body and not {"low", "high"}.isdisjoint(body):
-        check_keys(body, required=("name", "low", "high"), allowed=[field.name for field in fields(Number)])
+    of_number = [field.name for field in fields(Number)]
+    if body.keys().isdisjoint(("classes", "low", "high")):
+        needed = SchemaError(f"list the classes, or write {_NUMBER}.", key="classes")
+        raise SchemaError.of(
+            [needed, *key_faults(body, required=("name",), allowed=tuple(dict.fromkeys((*_LABEL_KEYS, *of_number))))]
+        )
+    if "classes" not in body:
+        check_keys(body, required=("name", "low", "high"), allowed=of_number)
         name = _name(body.pop("name"))
         return _placed(name, lambda: Number(name, **body))
-    check_keys(body, required=("name", "classes"), allowed=("name", "classes", KEY, "ordered"))
+    check_keys(body, required=("name", "classes"), allowed=_LABEL_KEYS)
     name, ordered = _name(body["name"]), body.get("ordered", False)
     if not isinstance(ordered, bool):
         raise SchemaError(f"expected true or false, got {shown(ordered)}.", attribute=name, key="ordered")
