@@ -28,6 +28,7 @@ from hedgerow.text.language import (
     percent,
     percentage,
     pgettext,
+    significant,
 )
 from hedgerow.text.markup import templates
 
@@ -83,6 +84,21 @@ def test_numbers_and_dates_follow_the_language(name, expected):
     with in_language(name):
         shown = (decimal(1234.5, 2), percent(0.1234, 1), percentage(0.05), number(2.5e-6), long_date(date(2026, 11, 3)))
     assert tuple(re.sub("[\u00a0\u202f]", " ", text) for text in shown) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (12344.9, "12,340"),
+        (-1264.2, "-1,264"),
+        (999.96, "1,000"),
+        (0.000123449, "0.0001234"),
+        (0.0, "0"),
+        (2e15, "2e+15"),
+    ],
+)
+def test_significant_digits_need_no_exponent(value, expected):
+    assert significant(value, 4) == expected
 
 
 def test_each_thread_and_each_task_has_its_own_language():

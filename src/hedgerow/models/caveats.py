@@ -16,7 +16,7 @@ from hedgerow.models.leaf_release import LeafRelease
 from hedgerow.models.points import AttributePoints
 from hedgerow.schema.schema import Schema
 from hedgerow.schema.targets import Number
-from hedgerow.text.language import _, gettext_noop, ngettext, number, percent
+from hedgerow.text.language import _, decimal, gettext_noop, ngettext, percent, significant
 from hedgerow.text.messages import capitalised
 from hedgerow.text.values import shown_text
 
@@ -171,7 +171,7 @@ def _no_better_than_the_mean(release: LeafRelease, target: Number) -> Iterator[C
     spread = float(noise.weighted_spread((weights**2).sum())) / rows
     if gain > spread:
         return
-    low, high = (number(f"{end:.3g}").replace("-", "−") for end in (gain - spread, gain + spread))
+    low, high = (significant(end, 3).replace("-", "−") for end in (gain - spread, gain + spread))
     sentence = _(
         "The released numbers of the leaves do not show that the model is better than always predicting the mean: "
         "given the noise, the reduction of the mean squared error is {low} to {high} (95 % interval).",
@@ -213,7 +213,6 @@ def _comparison(losses: tuple[float, float], ends: Sequence[float], *, has_costs
     `ends` is the interval of the gain. The losses are stated only if the noise does not hide their difference.
     """
     if ends[1] > 0:
-        scale, form = (1, ".4g") if has_costs else (100, ".1f")
         message = (
             gettext_noop(
                 "The released counts do not show that the model is better than always predicting one class: given the "
@@ -225,10 +224,11 @@ def _comparison(losses: tuple[float, float], ends: Sequence[float], *, has_costs
                 "noise, the gain in accuracy is {low} to {high} percentage points (95 % interval)."
             )
         )
-        low, high = (number(f"{scale * end:{form}}").replace("-", "−") for end in ends)
+        texts = (significant(end, 4) if has_costs else decimal(100 * end, 1) for end in ends)
+        low, high = (text.replace("-", "−") for text in texts)
         yield _(message, low=low, high=high)
     elif has_costs:
-        own, constant_loss = (number(f"{max(loss, 0):.4g}") for loss in losses)
+        own, constant_loss = (significant(max(loss, 0), 4) for loss in losses)
         yield _(
             "By the released counts, the model costs {own} per row on average; always predicting one class costs "
             "{constant}.",

@@ -16,7 +16,7 @@ from hedgerow.models.point_scale import PointScale
 from hedgerow.models.points import NORMAL_95, AttributePoints, PointBin, Points, extreme_totals, point_bins
 from hedgerow.models.score_bands import ScoreBand, label_bands
 from hedgerow.schema import Schema
-from hedgerow.text.language import _, percentage, pgettext
+from hedgerow.text.language import _, percentage, pgettext, significant
 from hedgerow.text.language import number as local_number
 from hedgerow.text.language import percent as local_percent
 from hedgerow.text.values import printable, shown_text
@@ -231,7 +231,7 @@ class PointTotals(ABC):
         notes = self.table.notes(has_interval=self.has_intervals)
         if self.error is None:
             return notes
-        error = local_number(f"{self.error:.3g}")
+        error = significant(self.error, 3)
         return [_(message, error=error), *notes]
 
     @property

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from hedgerow.privacy.amounts import amount_text
-from hedgerow.text.language import _, enumerated, gettext_noop, ngettext, number, pgettext
+from hedgerow.text.language import _, enumerated, gettext_noop, ngettext, number, pgettext, significant
 from hedgerow.text.values import quoted_text, value_text
 
 
@@ -168,7 +168,7 @@ def _amount(amount: Fraction | float, *, digits: int = 6) -> str:
 
 
 def _digits(value: Any, digits: int = 4) -> str:
-    return number(f"{float(value):.{digits}g}")
+    return significant(float(value), digits)
 
 
 def _leaves(fact: FactLike) -> str:

@@ -29,12 +29,12 @@ from hedgerow.report.comparisons import (
 from hedgerow.report.contents import Column, Grid, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
 from hedgerow.schema.targets import Label
-from hedgerow.text.language import N_, _, decimal, number, percent
+from hedgerow.text.language import N_, _, decimal, percent, significant
 from hedgerow.text.values import value_text
 
 _POINTS = Scale(
     100.0,
-    ".1f",
+    1,
     N_("{value} percentage points, 95 % interval {low} to {high}"),
     N_("{value} percentage points"),
 )
@@ -149,7 +149,7 @@ def measured_accuracy(
 
 
 def _short(value: float) -> str:
-    return number(f"{value:.4g}")
+    return significant(value, 4)
 
 
 def _facts(result: Performance, penalties: Sequence[Penalty]) -> Iterator[SheetLine]:

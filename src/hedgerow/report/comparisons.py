@@ -15,7 +15,7 @@ from hedgerow.boundary.arrays import Floats, Mask
 from hedgerow.report.checks import Check, Status, check, rows_text
 from hedgerow.report.subject import Subject
 from hedgerow.tables.frames import Table
-from hedgerow.text.language import N_, _, ngettext, number
+from hedgerow.text.language import N_, _, decimal, ngettext, significant
 from hedgerow.text.values import shown_text
 
 Pair = tuple[Any, Any]  # rows without the target, and the target
@@ -56,15 +56,17 @@ def holm(p_values: Sequence[float], alarm: float) -> list[bool]:
 
 
 class Scale(NamedTuple):
-    """The notation of a difference: its factor, its format, and the message for it with its interval."""
+    """The notation of a difference: its factor, its decimals (None: four digits), and the message with its interval."""
 
     factor: float = 1.0
-    form: str = ".4g"
+    places: int | None = None
     message: str = N_("{value}, 95 % interval {low} to {high}")
     amount: str = "{value}"
 
     def number(self, value: float) -> str:
-        return number(f"{self.factor * value:{self.form}}").replace("-", "−")
+        scaled = self.factor * value
+        text = significant(scaled, 4) if self.places is None else decimal(scaled, self.places)
+        return text.replace("-", "−")
 
     def text(self, value: float) -> str:
         """Return a difference with its unit."""

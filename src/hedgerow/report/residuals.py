@@ -26,7 +26,7 @@ from hedgerow.report.comparisons import (
 )
 from hedgerow.report.contents import Column, Grid, GridValue, Section, SheetLine, section
 from hedgerow.report.subject import Subject, public_release
-from hedgerow.text.language import N_, _, decimal, number, percent
+from hedgerow.text.language import N_, _, decimal, percent, significant
 from hedgerow.text.values import printable
 
 _ABSOLUTE, _QUANTILE = ("absolute", "absolute_classes"), "quantile"
@@ -107,7 +107,7 @@ def measured(
 
 
 def _short(value: float) -> str:
-    return number(f"{value:.4g}")
+    return significant(value, 4)
 
 
 def _target(subject: Subject) -> str:
@@ -205,8 +205,8 @@ def released_error(subject: Subject) -> Section:
 
 
 def _around_text(value: float, half: float) -> str:
-    text = number(f"{value:.3g}")
-    return f"{text} ± {number(f'{half:.2g}')}" if half else text
+    text = significant(value, 3)
+    return f"{text} ± {significant(half, 2)}" if half else text
 
 
 def _around(value: float, half: float) -> tuple[float, float]:

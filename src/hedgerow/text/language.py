@@ -89,6 +89,11 @@ def number(value: float | str, /) -> str:
     return text.translate(_marks(language()))
 
 
+def significant(value: float, digits: int) -> str:
+    """Return a number rounded to significant digits: ``12,340``, which ``%.4g`` would write as ``1.234e+04``."""
+    return number(f"{float(f'{value:.{digits}g}'):,.15g}")
+
+
 def decimal(value: float, places: int) -> str:
     """Return a number with a fixed number of decimals."""
     return number(f"{value:,.{places}f}")
