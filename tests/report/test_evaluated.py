@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import hedgerow as hr
 from hedgerow.privacy.budget_file import FileBudget
@@ -25,7 +26,8 @@ def test_an_evaluation_is_on_the_public_sheet_and_the_rows_are_not():
 @pytest.mark.parametrize("target", ["classes", "number"])
 def test_an_evaluation_that_was_given_is_not_asked_for(target):
     frame = rows(400, target)
-    learner = fitted(target, "tree").set_params(random_state=None).fit(frame.drop(columns=["y", "ward"]), frame["y"])
+    learner = clone(fitted(target, "tree")).set_params(random_state=None)
+    learner.fit(frame.drop(columns=["y", "ward"]), frame["y"])
     result = hr.evaluate(learner, frame, epsilon=1)
     given, without = (hr.Report.of(learner, evaluation=item).public.section("accuracy") for item in (result, None))
     assert (given.measure, "--evaluation FILE" in without.measure) == ("", True)
