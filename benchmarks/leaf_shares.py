@@ -5,10 +5,10 @@ leaves and store [posterior means of the class shares](../docs/mathematics.md#sh
 labels alone, with a probability of .75 for the predicted class and .25 shared by the remaining classes; a fifth of ε on
 counts (`release_counts=True`); and probabilities that are drawn with the model (`objective="mixed"`).
 
-Trees of up to three levels on breast cancer, German Credit and HMDA (10 splits 70/30) and on the boolean columns of
-Adult (5 splits), two draws for each split, with the same seeds for all settings. Probabilities are at least .001. The
-calibration error refers to the predicted class, over ten bins of equal width. Differences from labels alone are paired,
-with the standard error over tables and splits.
+Trees of up to three levels on breast cancer, German Credit, HMDA and the boolean columns of Adult, 10 splits 70/30 with
+two draws each, with the same seeds for all settings. Probabilities are at least .001. The calibration error refers to
+the predicted class, over ten bins of equal width. Differences from labels alone are paired, with the standard error
+over tables and splits.
 
 The threshold of ε = 0.1 and the twentieth were chosen with a prototype, whose runs are not in the repository: at
 ε = 0.05 counts were worse than the constant. Whether a table has enough rows for shares at a smaller ε depends on its
