@@ -22,7 +22,7 @@ from hedgerow.learn.search.optimum import Optimum, SearchSettings, best_leaf
 from hedgerow.learn.search.pairs import Pairs
 from hedgerow.learn.search.space import CAUGHT, Space
 from hedgerow.schema import Boolean, Candidates, Integer, Label, Real, Schema
-from tests.learn.best_models import as_given, check_model, clock, least, make_problem, problems
+from tests.learn.best_models import as_given, check_model, clock, least, make_problem, problems, pruned
 from tests.learn.objectives import ALL_OBJECTIVES
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 1.5, 3.0, 100.0])
@@ -179,6 +179,19 @@ def test_branch_and_bound_takes_trees_of_single_tests_if_patterns_are_few(monkey
 def test_the_way_is_chosen_by_the_patterns_that_there_are(patterns, method):
     schema = Schema({f"x{i}": Integer(0, 99, cuts=tuple(range(10, 18))) for i in range(10)}, Label("y", (0, 1)))
     assert space_cost(SearchShape.of(Space.of_trees(schema)), 2, patterns=patterns).method == method
+
+
+@pytest.mark.parametrize("seed", [77, 141, 174, 185])  # tables on which ties with the best list were taken for better
+def test_a_tie_with_the_best_list_is_not_taken_for_a_better_list(seed):
+    rng = np.random.default_rng(seed)
+    schema = Schema({f"x{i}": Boolean() for i in range(6)}, Label("y", (0, 1)))
+    tally = Tally.count(rng.integers(0, 2, (60, 6)), rng.integers(0, 2, 60), schema)
+    space = Space.of_lists(Candidates.of(schema, 1, negations=True))
+    for penalty in (0.0, 3 / 8, 861_927 / 2**20):
+        settings = SearchSettings(4, 1, penalty)
+        matrix = PatternMatrix(tally, space, Loss.of("errors", 2, FINE_STEPS))
+        found, other = pruned(matrix, settings), exhaust(tally, Boxes.of(space, 4), settings, lambda *_: None)
+        assert found.objective == found.lower_bound == other.objective
 
 
 @given(problems(), terms_of)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -197,6 +197,7 @@ TERMS = st.tuples(st.integers(0, 3), st.integers(0, 4), st.sampled_from([0.0, 0.
 def test_searches_by_signed_counts_find_the_best_model_that_there_is(kind, examples):
     @settings(max_examples=examples)
     @given(st.integers(0, 2**32 - 1), CLIPS, TERMS)
+    @example(584387, 1.0, (3, 0, 0.0))  # the best list was excluded by the rounding of its own budget
     def best(seed, clip, terms):
         numbers, (depth, min_rows, penalty) = number_problem(seed, kind, clip), terms
         viewed = RegressionLoss("squared", clip=clip).problem(numbers.tally)

@@ -60,6 +60,9 @@ class BranchAndBound:
         self.deadline, self.progress = deadline, progress
         self.two = LastTwo.of(rows, settings.depth, settings.penalty, settings.min_rows)
         self.is_late, self.n_states = False, 0
+        # Objectives are multiples of the resolution of penalty and loss. So budgets, which are multiples of half of it,
+        # are exact, and a value is within the budget of its state exactly if the objective is within the root's.
+        self.half = 0.5 / max(rows.loss.steps, float(settings.penalty).as_integer_ratio()[1])
         self.gain = 0.0  # of lists: how far the best known objective fell since the budget of the root was set
         caught, branches = np.packbits(rows.catches.T, axis=1), rows.space.branches
         self.parts = {CAUGHT: caught, LEFT: ~caught}
@@ -237,17 +240,23 @@ class Division:
                 totals = np.where(np.isfinite(self.cost), self._totals(), -np.inf)
                 self.least = search.similar.bounds(totals, self.sizes[:, 0])
 
+    @property
+    def _is_list(self) -> bool:
+        return self.bounds.shape[1] == 1
+
     def _budgets(self) -> Floats:
         return self.budgets - self.search.gain
 
     def _lower_budgets(self) -> None:
         """Lower all budgets if a state of a list, by the cheapest way to it, makes a better list."""
-        if self.bounds.shape[1] == 1:
+        if self._is_list:
             self.search.gain += max(0.0, float((self._budgets() - self.best).max()))
 
     def _follow(self, options: Index, chosen: Mask) -> None:
         """Replace the bounds of chosen branches that may be part of a better model by their values."""
-        search, limits = self.search, np.minimum(np.nextafter(self.best, -np.inf), self._budgets())
+        search, limits = self.search, self._budgets()
+        if not self._is_list:  # the budgets of lists are at most the best, and a later gain lowers them, not the best
+            limits = np.minimum(limits, self.best - search.half)
         totals = self._totals(options)
         chosen = chosen & self.is_open[:, :, options] & (totals <= limits[:, None])[:, None]
         state, branch, place = np.nonzero(chosen)
@@ -305,7 +314,7 @@ def narrow_search(rows: PatternMatrix, settings: SearchSettings, known: Optimum,
 
 def _better(search: BranchAndBound, known: Optimum) -> Optimum:
     """Return the best model of a search, or the known model if that is as good or time is short, with a bound."""
-    rows, settings, budget = search.rows, search.settings, np.nextafter(known.objective, -np.inf)
+    rows, settings, budget = search.rows, search.settings, known.objective - search.half
     division = Division(search, States.root(rows), settings.depth, np.array([budget]))
     bound = float(division.values[0])
     if search.is_late or bound >= known.objective:
