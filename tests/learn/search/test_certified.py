@@ -194,6 +194,16 @@ def test_a_tie_with_the_best_list_is_not_taken_for_a_better_list(seed):
         assert found.objective == found.lower_bound == other.objective
 
 
+@pytest.mark.parametrize(("rows", "method"), [(772, "masks"), (30_000, "cubes")])
+def test_branch_and_bound_takes_deep_trees_if_patterns_are_few(rows, method):
+    """Masks of this depth are beyond the limits of an enumeration. Boxes are not, but take longer for few patterns."""
+    rng = np.random.default_rng(0)
+    schema = Schema({f"x{i}": Boolean() for i in range(22)}, Label("y", (0, 1)))
+    tally = Tally.count(rng.integers(0, 2, (rows, 22)), rng.integers(0, 2, rows), schema)
+    search = certified._AnytimeSearch(tally, Space.of_trees(schema), SearchSettings(8, 39, 0.0), np.inf, print)
+    assert search._cost(8).method == method
+
+
 @given(problems(), terms_of)
 def test_the_best_model_has_no_option_that_saves_nothing(problem, settings):
     """Of equally good models the one that stops first: no split into leaves of one value, no last rule for nothing."""

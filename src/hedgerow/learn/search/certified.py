@@ -104,10 +104,13 @@ class _AnytimeSearch:
         """Return the cost of the search by contingency tables, or by masks if branch and bound is faster."""
         shape, objective, patterns = SearchShape.of(self._space), self._settings.priced_as, self._n_patterns
         cost = space_cost(shape, depth, objective, patterns)
-        if cost.method == "conjunctions" and self._loss.is_errors:
-            masks = masks_cost(shape, depth, objective)
-            return masks if _VISITED * masks.seconds(patterns) < cost.seconds(patterns) else cost
-        return cost
+        if CAUGHT not in self._space.branches:
+            return cost
+        # Unlike an enumeration, branch and bound may take masks that are beyond the limits of a sensible search.
+        masks, visited = masks_cost(shape, depth, objective), 1.0
+        if shape.has_single_tests and self._loss.is_errors:
+            visited = _VISITED
+        return masks if visited * masks.seconds(patterns) < cost.seconds(patterns) else cost
 
     def _states(self, depth: int, cost: Cost) -> Boxes | Pairs | Outcomes | None:
         """Return the states of a search by contingency tables, or None if it needs branch and bound or more time."""
