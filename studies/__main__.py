@@ -57,6 +57,7 @@ def pdr(
     dataset: Annotated[str | None, typer.Option(help="adult or compas. Default: both.")] = None,
     seeds: Annotated[int, typer.Option(help="Random splits, 80/20.")] = 5,
     max_depth: Annotated[int, typer.Option(help="Largest depth of trees, and number of rules of lists.")] = 10,
+    time_limit: Annotated[float, typer.Option(help="Seconds for the search of one optimal model.")] = 600.0,
     output: Output = Path("pdr"),
     resume: Resume = False,
     jobs: Jobs = -1,
@@ -72,7 +73,8 @@ def pdr(
     """
     from studies import reproduce_pdr
 
-    settings = {"figure": figure, "dataset": dataset, "seeds": seeds, "depths": range(1, max_depth + 1)}
+    settings: dict[str, Any] = {"figure": figure, "dataset": dataset, "seeds": seeds, "time_limit": time_limit}
+    settings["depths"] = range(1, max_depth + 1)
     _run(reproduce_pdr, settings, output, resume=resume, jobs=jobs)
 
 

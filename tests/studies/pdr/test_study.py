@@ -99,6 +99,7 @@ def test_the_command_can_be_stopped_and_resumed(run, tmp_path):
         (("--figure", 1), "figure must be one of 2, 3, 4, 5, 6, 7, 8 (1 is a diagram), got 1."),
         (("--dataset", "german"), "dataset must be one of adult, compas, got 'german'."),
         (("--seeds", 0), "seeds must be a whole number >= 1, got 0."),
+        (("--time-limit", 0), "time_limit must be a number of seconds > 0, got 0.0."),
         (("--max-depth", 0), "depths must be whole numbers >= 1, got []."),
         (("--jobs", 0), "--jobs must be a number of processes, or -1 for one a processor; got 0."),
     ],
