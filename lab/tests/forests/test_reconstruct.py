@@ -133,7 +133,7 @@ def test_an_unknown_number_of_rows_is_found_with_them():
 
 
 @pytest.mark.parametrize("prior", [None, {}])
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 3))])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_the_guess_makes_bootstrap_samples_most_likely(seed, prior):
     X, y = drawn(np.random.default_rng(seed), 3)
     forest = forest_of(X, y, max_depth=1, random_state=seed)
