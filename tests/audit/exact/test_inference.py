@@ -67,7 +67,7 @@ def test_inference_of_a_constant_tree_by_hand():
 
 
 @pytest.mark.statistics
-@pytest.mark.parametrize("draws", [150, pytest.param(40_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("draws", [150, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_joint_errors_of_candidates_match_real_draws(draws):
     """Seeded. Chances of combinations of errors on three candidates, within four standard deviations."""
     frame, labels = people(8, seed=1)

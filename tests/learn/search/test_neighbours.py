@@ -18,7 +18,7 @@ from hedgerow.schema import Integer, Label, Schema
 from tests.learn.best_models import Problem, pruned
 
 PENALTIES = st.sampled_from([0.0, 0.25, 1.0, 3.0])
-SIZES = pytest.mark.parametrize("examples", [20, pytest.param(2000, marks=pytest.mark.slow)])
+SIZES = pytest.mark.parametrize("examples", [20, pytest.param(500, marks=pytest.mark.slow)])
 
 
 def thresholds(seed):
