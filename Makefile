@@ -27,13 +27,13 @@ COMMON := -m "not slow and not statistics and not postgres and not spark and not
 USUAL := -n auto --dist loadgroup $(COMMON)
 BY_FILE := -n auto --dist loadfile $(COMMON)
 test: $(TESTED)  ## run the tests, except suites with their own target
-	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=,$(addprefix tests/,adversarial audit benchmarks cli client docs engines report service studies) studies)
+	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=,$(addprefix tests/,adversarial audit benchmarks cli client docs engines evaluation planning release report service studies) studies)
 
-test-programs: $(TESTED)  ## run the tests of the command line, the benchmarks and the studies
-	$(BIN)/python -m pytest $(BY_FILE) tests/cli tests/benchmarks tests/studies studies
+test-programs: $(TESTED)  ## run the tests of the command line, the benchmarks, the studies and the release
+	$(BIN)/python -m pytest $(BY_FILE) tests/cli tests/benchmarks tests/release tests/studies studies
 
-test-reports: $(TESTED)  ## run the tests of audits and reports
-	$(BIN)/python -m pytest $(BY_FILE) tests/audit tests/report
+test-reports: $(TESTED)  ## run the tests of audits, evaluations, plans and reports
+	$(BIN)/python -m pytest $(BY_FILE) tests/audit tests/evaluation tests/planning tests/report
 
 test-service: $(TESTED)  ## run the tests of the service and its client
 	$(BIN)/python -m pytest $(BY_FILE) tests/client tests/service
