@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Without Java, the tests of Spark and of PMML evaluators are skipped, so these are not downloaded.
 TESTED := $(VENV)/.test$(shell command -v java >/dev/null 2>&1 && echo ,spark,pmml)
 
-.PHONY: help demo test quick test-programs test-reports test-service test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers catalogues notebooks paper proofs docs dist container verify bench study clean
+.PHONY: help demo test quick test-programs test-oracles test-reports test-service test-engines test-adversarial test-docs test-lab test-statistics test-postgres test-spark test-r test-slow test-peers check format numbers catalogues notebooks paper proofs docs dist container verify bench study clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/' | expand -t 18
@@ -27,13 +27,16 @@ COMMON := -m "not slow and not statistics and not postgres and not spark and not
 USUAL := -n auto --dist loadgroup $(COMMON)
 BY_FILE := -n auto --dist loadfile $(COMMON)
 test: $(TESTED)  ## run the tests, except suites with their own target
-	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=,$(addprefix tests/,adversarial audit benchmarks cli client docs engines evaluation planning release report service studies) studies)
+	$(BIN)/python -m pytest $(BY_FILE) $(addprefix --ignore=,$(addprefix tests/,adversarial audit benchmarks cli client docs engines evaluation hypotheses marginals models/readers oracle planning release report service studies) studies)
 
 test-programs: $(TESTED)  ## run the tests of the command line, the benchmarks, the studies and the release
 	$(BIN)/python -m pytest $(BY_FILE) tests/cli tests/benchmarks tests/release tests/studies studies
 
-test-reports: $(TESTED)  ## run the tests of audits, evaluations, plans and reports
-	$(BIN)/python -m pytest $(BY_FILE) tests/audit tests/evaluation tests/planning tests/report
+test-oracles: $(TESTED)  ## run the tests of oracles, hypotheses and learning from marginals
+	$(BIN)/python -m pytest $(BY_FILE) tests/hypotheses tests/marginals tests/oracle
+
+test-reports: $(TESTED)  ## run the tests of audits, also of models of other tools, and of evaluations, plans and reports
+	$(BIN)/python -m pytest $(BY_FILE) tests/audit tests/evaluation tests/models/readers tests/planning tests/report
 
 test-service: $(TESTED)  ## run the tests of the service and its client
 	$(BIN)/python -m pytest $(BY_FILE) tests/client tests/service
