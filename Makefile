@@ -72,7 +72,7 @@ test-spark: $(TESTED)  ## run the tests on Spark and PMML evaluators, in one pro
 test-r: $(TESTED)  ## run R CMD check on the R package, and compare its predictions with Python's (skipped without R and jsonlite)
 	$(BIN)/python -m pytest -m "r and not slow" tests/models/test_r.py
 
-test-slow: $(TESTED) $(VENV)/.lab  ## run repeated tests at full size, and many generated cases (four hours)
+test-slow: $(TESTED) $(VENV)/.lab  ## run repeated tests at full size, and many generated cases (several hours)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "slow or hypothesis" --hypothesis-profile=full tests src studies lab
 
 test-peers: $(VENV)/.peers  ## install optional peers (imodels, STreeD, schemathesis, …) and run their tests

@@ -18,7 +18,8 @@ below −.002: {readability_missed}. Trees on wine and German with bounds only t
 
 The largest difference in log-loss is on cardiotocography at ε = 4, which has 70 rows × ε per attribute outside the most
 frequent class. Residuals are released from 125 on. In a trial with residuals from 60 on, its log-loss was .059 ± .012
-lower (6 splits), and the other four tables with [several classes](several_classes.py) had a log-loss .02 to .07 higher.
+lower (6 splits), and log-loss on the four remaining tables with [several classes](several_classes.py) was .02 to .07
+higher.
 
 Trees at ε = 1: accuracy, leaves, leaves with at least 1 % of the training rows, and tests that a row passes on average.
 *Minus CART*: the accuracy of the private tree minus the accuracy of CART with the same number of leaves

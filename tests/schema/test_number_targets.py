@@ -110,12 +110,12 @@ def test_targets_are_equal_to_their_own_kind_alone():
         ({"name": "y", "low": 0, "high": 1, "bins": 3}, "unknown key"),
         ({"name": "y", "low": 3, "high": 1}, "attribute 'y': key 'high': high must be l"),
         ({"name": "y", "classes": ["a", "b"], "ordered": "yes"}, "expected true or false, got 'yes'"),
-        ({"name": "y"}, "key 'classes': list the classes, or write low and high to predict a number"),
+        ({"name": "y"}, "key 'classes': list the classes; to predict a number, write low and high instead"),
         (
             {"name": "y", "min": 0},
             "allowed keys are name, classes, other_spellings, ordered, low, high, levels, outside",
         ),
-        ("y", "expected the column and its classes, such as .*, or low and high to predict a number"),
+        ("y", "expected the column and its classes, such as .*; to predict a number, write low and high"),
     ],
 )
 def test_faults_in_files_have_lines(body, message):

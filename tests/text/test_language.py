@@ -31,6 +31,7 @@ from hedgerow.text.language import (
     significant,
 )
 from hedgerow.text.markup import templates
+from hedgerow.text.values import rounded_text
 
 sys.path.insert(0, str(Path(__file__).parents[2] / ".ci"))
 
@@ -98,7 +99,12 @@ def test_numbers_and_dates_follow_the_language(name, expected):
     ],
 )
 def test_significant_digits_need_no_exponent(value, expected):
-    assert significant(value, 4) == expected
+    assert significant(value, 4) == rounded_text(value, 4) == expected
+
+
+def test_text_in_data_does_not_follow_the_language():
+    with in_language("de"):
+        assert (significant(12344.9), rounded_text(12344.9, 4)) == ("12.340", "12,340")
 
 
 def test_each_thread_and_each_task_has_its_own_language():

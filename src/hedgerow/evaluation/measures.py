@@ -16,8 +16,7 @@ from hedgerow.evaluation.intervals import Interval, NoisyCounts, RankedCounts, r
 from hedgerow.models.decisions import CostTable
 from hedgerow.models.score_bands import ScoreBand
 from hedgerow.schema.targets import Label, Number
-from hedgerow.text.language import significant
-from hedgerow.text.values import shown_text
+from hedgerow.text.values import rounded_text, shown_text
 
 _WIDEST_SHARE, _WIDEST_NUMBER = 0.5, 0.25  # largest width of an informative interval: absolute; share of the range
 _CLIP = 0.5  # errors beyond this share of the number's range are not distinguished
@@ -87,7 +86,7 @@ class Estimate:
         """The value as text, or "too noisy to say"."""
         if self.value is None or not self.is_informative:
             return "too noisy to say"
-        return f"{100 * self.value:.1f} %" if self.is_share else significant(self.value, 4)
+        return f"{100 * self.value:.1f} %" if self.is_share else rounded_text(self.value, 4)
 
     def span_text(self, ends: Interval) -> str:
         """Return the ends of an interval in the unit of the measure."""
@@ -95,7 +94,7 @@ class Estimate:
         return (
             f"{100 * low:.1f} to {100 * high:.1f} %"
             if self.is_share
-            else f"{significant(low, 4)} to {significant(high, 4)}"
+            else f"{rounded_text(low, 4)} to {rounded_text(high, 4)}"
         )
 
 
@@ -384,7 +383,7 @@ class NumberMeasures:
         """The share of errors in the last bins, which may have been clipped."""
         hits = np.zeros(len(self.errors), dtype=bool)
         hits[[0, -1]] = True
-        name = f"errors beyond {significant(self.errors[-1][0], 4)}, counted as {significant(self._clip, 4)}"
+        name = f"errors beyond {rounded_text(self.errors[-1][0], 4)}, counted as {rounded_text(self._clip, 4)}"
         return Mean.share("clipped_errors", name, hits)
 
     def _ends(self, bands: NoisyCounts) -> Floats:
@@ -394,7 +393,7 @@ class NumberMeasures:
     def _constant(self, bands: NoisyCounts, value: float, *, is_root: bool = False) -> Estimate:
         low, high = self._ends(bands)
         losses = _losses(low, high, value, self._clip)
-        name = f"always {significant(value, 4)}"
+        name = f"always {rounded_text(value, 4)}"
         return Mean.of("always_same", name, losses[int(is_root)], self._widest, is_root=is_root).estimate(bands)
 
     def _r_squared(self, counts: NoisyCounts, bands: NoisyCounts, squares: Floats) -> Estimate:
@@ -410,7 +409,7 @@ class NumberMeasures:
             spread = bands.mean(around) - bands.mean_variance(middles)
             value = 1 - counts.mean(squares) / spread if spread > 0 else None
             value = None if value is None or not 1 - on_rows[1] <= value <= 1 - on_rows[0] else value
-        name, zero = f"always {significant(self._centre, 4)}", (0.0, 0.0)
+        name, zero = f"always {rounded_text(self._centre, 4)}", (0.0, 0.0)
         constant = Estimate("always_same", name, 0.0, zero, zero, 1.0, is_share=False)
         shown = (1 - others[1], 1 - others[0]) if counts.has_others else None
         on_rows, widest = (1 - on_rows[1], 1 - on_rows[0]), 2 * _WIDEST_SHARE

@@ -224,11 +224,11 @@ def _comparison(losses: tuple[float, float], ends: Sequence[float], *, has_costs
                 "noise, the gain in accuracy is {low} to {high} percentage points (95 % interval)."
             )
         )
-        texts = (significant(end, 4) if has_costs else decimal(100 * end, 1) for end in ends)
+        texts = (significant(end) if has_costs else decimal(100 * end, 1) for end in ends)
         low, high = (text.replace("-", "−") for text in texts)
         yield _(message, low=low, high=high)
     elif has_costs:
-        own, constant_loss = (significant(max(loss, 0), 4) for loss in losses)
+        own, constant_loss = (significant(max(loss, 0)) for loss in losses)
         yield _(
             "By the released counts, the model costs {own} per row on average; always predicting one class costs "
             "{constant}.",

@@ -19,9 +19,8 @@ from hedgerow.planning.expected import CUT_BINS, round_up
 from hedgerow.planning.facts import ForecastFacts
 from hedgerow.privacy.amounts import amount_text
 from hedgerow.schema.candidates import FEW_CUTS
-from hedgerow.text.language import significant
 from hedgerow.text.messages import aligned, number_of
-from hedgerow.text.values import printable, value_text
+from hedgerow.text.values import printable, rounded_text, value_text
 
 if TYPE_CHECKING:
     from hedgerow.planning.constant import ConstantRisk
@@ -138,7 +137,8 @@ def _bounds(forecast: ForecastFacts) -> list[str]:
         title = "Loss of R² because of noise (at most), compared with the best model of its size"
         head = ("", "on average", "in 95 % of fits", "absolute error added", needed)
         note = [
-            f"The standard deviation is {significant(forecast.spread, 4)}. The error added is for objective='absolute'."
+            f"The standard deviation is {rounded_text(forecast.spread, 4)}. The error added is for "
+            "objective='absolute'."
         ]
     else:
         loss = "Rows misclassified" if forecast.costs is None else "Cost of errors"
@@ -158,7 +158,7 @@ def _bound_line(forecast: ForecastFacts, bound: Expected) -> tuple[str, ...]:
     if forecast.spread is not None:
         bounds = forecast.bounds_of_number(bound)
         texts = (f"{bounds[key]:.2g}" if bounds[key] < 1 else "no bound" for key in ("r2_below", "r2_usually_below"))
-        return name, *texts, significant(bounds["mae_above"], 3), enough
+        return name, *texts, rounded_text(bounds["mae_above"], 3), enough
     if forecast.costs is not None:
         return name, _cost(excess), f"{excess / forecast.rows:.2g}", enough
     if excess >= forecast.rows:
@@ -345,7 +345,7 @@ def _sizes(forecast: ForecastFacts, curve: Curve) -> str:
         text = f"{model} with {np.mean(counts):.0f} {trial.sizes[0].parts}"
         text += f" ({min(counts)} to {max(counts)})" if min(counts) < max(counts) else ""
         text += f", AUROC {np.mean(trial.auroc):.2f}" if trial.auroc else ""
-        text += f", mean absolute error {significant(float(np.mean(trial.errors)), 3)}" if trial.errors else ""
+        text += f", mean absolute error {rounded_text(float(np.mean(trial.errors)), 3)}" if trial.errors else ""
         if trial.constant:
             text += f", the same prediction for everyone in {trial.constant} of {curve.runs} runs"
         parts.append(text)

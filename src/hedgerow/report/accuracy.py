@@ -140,16 +140,13 @@ def measured_accuracy(
     for last in measured[-1:]:
         means = zip(penalties, last.overall.means[1:], strict=True)
         shown = [
-            {"is_cost": penalty.is_cost, "own": _short(own), "base": _short(base)} for penalty, (own, base) in means
+            {"is_cost": penalty.is_cost, "own": significant(own), "base": significant(base)}
+            for penalty, (own, base) in means
         ]
         values |= {"of": last.rows, "penalties": shown, "gain": last.overall.gains[0].text(_POINTS)}
         share, base = accuracies(last.overall)
         values |= {"share": percent(share, 1), "base": percent(base, 1)}
     return section("accuracy", facts, grids, has_groups=bool(grids), has_test=len(measured) > 1, **values)
-
-
-def _short(value: float) -> str:
-    return significant(value, 4)
 
 
 def _facts(result: Performance, penalties: Sequence[Penalty]) -> Iterator[SheetLine]:
@@ -163,8 +160,8 @@ def _facts(result: Performance, penalties: Sequence[Penalty]) -> Iterator[SheetL
     yield SheetLine(f"gain_{on}", name, gain.interval(_POINTS), gain.value, gain.ends)
     for penalty, (own, base), gain in zip(penalties, result.overall.means[1:], by_penalty, strict=True):
         key, names = f"{penalty.key}_{on}", [_(name, rows=result.rows) for name in penalty.names]
-        yield SheetLine(f"mean_{key}", names[0], _short(own), own)
-        yield SheetLine(f"baseline_{key}", names[1], _short(base), base)
+        yield SheetLine(f"mean_{key}", names[0], significant(own), own)
+        yield SheetLine(f"baseline_{key}", names[1], significant(base), base)
         yield SheetLine(f"gain_{key}", names[2], gain.interval(), gain.value, gain.ends)
 
 
@@ -204,7 +201,7 @@ def checks(measured: Performance, penalties: Sequence[Penalty] = ()) -> Iterator
         )
     else:
         place, rule, constant, scale = 1 + cost, "accuracy/cost", ONE_CLASS, PLAIN
-        own, base = map(_short, overall.means[place])
+        own, base = map(significant, overall.means[place])
         sentence = _(
             "The mean cost of a row is {own} ({rows}); always predicting one class would cost {base}.",
             own=own,
@@ -267,6 +264,6 @@ def _mean_by_counts(own: Integers, values: Floats, noise: CountNoise) -> _Mean:
 def _released_text(estimate: _Mean, form: Literal["g", "%"]) -> str:
     mean, (low, high) = estimate
     if form == "g":
-        return _("{mean} ({low} to {high})", mean=_short(mean), low=_short(low), high=_short(high))
+        return _("{mean} ({low} to {high})", mean=significant(mean), low=significant(low), high=significant(high))
     low_text = decimal(100 * low, 1)
     return _("{mean} ({low} to {high})", mean=percent(mean, 1), low=low_text, high=percent(high, 1))

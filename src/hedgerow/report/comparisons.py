@@ -65,7 +65,7 @@ class Scale(NamedTuple):
 
     def number(self, value: float) -> str:
         scaled = self.factor * value
-        text = significant(scaled, 4) if self.places is None else decimal(scaled, self.places)
+        text = significant(scaled) if self.places is None else decimal(scaled, self.places)
         return text.replace("-", "−")
 
     def text(self, value: float) -> str:

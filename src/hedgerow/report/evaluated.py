@@ -97,11 +97,11 @@ def _estimate_text(estimate: Estimate) -> str:
 def _value_text(estimate: Estimate) -> str:
     if estimate.value is None or not estimate.is_informative:
         return _("not known: the noise is too large")
-    return percent(estimate.value, 1) if estimate.is_share else significant(estimate.value, 4)
+    return percent(estimate.value, 1) if estimate.is_share else significant(estimate.value)
 
 
 def _span_text(estimate: Estimate, ends: Interval) -> str:
-    low, high = (significant(end, 4) for end in ends)
+    low, high = (significant(end) for end in ends)
     if estimate.is_share:
         low, high = decimal(100 * ends[0], 1), percent(ends[1], 1)
     return _("{low} to {high}", low=low, high=high)

@@ -98,16 +98,12 @@ def measured(
     values: dict[str, Any] = {"of": "", "shown": None, "r2": None, "target": _target(subject)}
     for last in errors[-1:]:
         whole = last.performance.overall
-        shown, r2 = {name: _short(value) for name, value in last.sizes(whole).items()}, last.r2(whole)
+        shown, r2 = {name: significant(value) for name, value in last.sizes(whole).items()}, last.r2(whole)
         explained = percent(r2) if r2 is not None and r2 > 0 else ""
         values |= {"of": last.performance.rows, "shown": shown, "r2": r2, "explained": explained}
     values |= {"has_groups": bool(grids), "has_test": len(errors) > 1}
     reached = _checks(subject.loss, errors[-1].performance) if errors else ()
     return section("accuracy", facts, grids, template="residuals", **values), tuple(reached)
-
-
-def _short(value: float) -> str:
-    return significant(value, 4)
 
 
 def _target(subject: Subject) -> str:
@@ -118,7 +114,7 @@ def _facts(error: Error, loss: str) -> Iterator[SheetLine]:
     rows, on, whole = error.performance.rows, error.performance.role, error.performance.overall
     sizes, r2 = error.sizes(whole), error.r2(whole)
     for size, (key, name) in _MEANS.items():
-        yield SheetLine(f"{key}_{on}", _(name, rows=rows), _short(sizes[size]), sizes[size])
+        yield SheetLine(f"{key}_{on}", _(name, rows=rows), significant(sizes[size]), sizes[size])
     for gain, (key, name) in zip(whole.gains, _GAINS.items(), strict=True):
         yield SheetLine(f"{key}_{on}", _(name, rows=rows), gain.interval(), gain.value, gain.ends)
     text = _("not defined: all values are equal")
@@ -161,7 +157,7 @@ def _checks(loss: str, measured: Performance) -> Iterator[Check]:
     place = int(loss not in _ABSOLUTE)
     ours, base = measured.overall.means[place] if place == 0 else map(sqrt, measured.overall.means[place])
     message, constant, scale = _JUDGED[place]
-    sentence = _(message, rows=measured.rows, own=_short(ours), base=_short(base))
+    sentence = _(message, rows=measured.rows, own=significant(ours), base=significant(base))
     yield gain_check("accuracy/number", sentence, measured, place, scale)
     yield from group_checks(measured, place, constant, scale)
 

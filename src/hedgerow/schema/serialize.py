@@ -154,18 +154,19 @@ _TO_FILL_IN = {
 }
 
 
-_EXAMPLE, _NUMBER = "{name: ill, classes: ['no', 'yes']}", "low and high to predict a number"
+_EXAMPLE = "{name: ill, classes: ['no', 'yes']}"
 _LABEL_KEYS = ("name", "classes", KEY, "ordered")
 
 
 def label_from_dict(data: object) -> Target:
     if isinstance(data, str):
-        raise SchemaError(f"expected the column and its classes, such as {_EXAMPLE}, or {_NUMBER}.")
+        expected = f"expected the column and its classes, such as {_EXAMPLE}"
+        raise SchemaError(f"{expected}; to predict a number, write low and high.")
     body = dict(mapping(data, "label"))
     _placed(str(body.get("name")), lambda: _check_filled(body))
     of_number = [field.name for field in fields(Number)]
     if body.keys().isdisjoint(("classes", "low", "high")):
-        needed = SchemaError(f"list the classes, or write {_NUMBER}.", key="classes")
+        needed = SchemaError(f"{_TO_FILL_IN['classes']}.", key="classes")
         raise SchemaError.of(
             [needed, *key_faults(body, required=("name",), allowed=tuple(dict.fromkeys((*_LABEL_KEYS, *of_number))))]
         )

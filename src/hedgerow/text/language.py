@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from hedgerow.text.days import Day
+from hedgerow.text.values import rounded_text
 
 if TYPE_CHECKING:
     from babel import Locale
@@ -89,9 +90,9 @@ def number(value: float | str, /) -> str:
     return text.translate(_marks(language()))
 
 
-def significant(value: float, digits: int) -> str:
-    """Return a number rounded to significant digits: ``12,340``, which ``%.4g`` would write as ``1.234e+04``."""
-    return number(f"{float(f'{value:.{digits}g}'):,.15g}")
+def significant(value: float, digits: int = 4) -> str:
+    """Return a number rounded to significant digits, in the local notation."""
+    return number(rounded_text(value, digits))
 
 
 def decimal(value: float, places: int) -> str:

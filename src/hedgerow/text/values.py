@@ -25,6 +25,11 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 _FORMULAS = (*"=+-@\t\r\n＝＋－＠",)  # the last four as East Asian keyboards write them
 
 
+def rounded_text(value: float, digits: int) -> str:
+    """Return a number rounded to significant digits: ``12,340``, which ``%.4g`` would write as ``1.234e+04``."""
+    return f"{float(f'{value:.{digits}g}'):,.15g}"
+
+
 def printable(text: str, *, keep: str = "") -> str:
     """Return text with control characters escaped, except the characters in `keep`."""
     return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
