@@ -117,7 +117,7 @@ def whole_noise(rng, epsilon):
 
 def epsilon_of_counts(card):
     """Return the ε of the released counts, from the card; a row changes a single count by one."""
-    return float(sum(charge.epsilon for charge in card.charges if charge.purpose.startswith("counts")))
+    return float(sum(charge.epsilon for charge in card.charges if charge.query.code == "leaf_counts"))
 
 
 def private_tree(bits, labels, epsilon, rng, noise_of):

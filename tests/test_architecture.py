@@ -303,6 +303,16 @@ def test_no_program_decides_by_a_sentence_of_a_card(modules):
     assert_none(sorted(wrong), "Compare the codes and details of facts, not their sentences.")
 
 
+@pytest.mark.parametrize("folder", ["benchmarks", "examples", "lab", "studies"])
+def test_no_script_decides_by_the_sentence_of_a_charge(folder):
+    sources = {path: path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")}
+    lines = [
+        (path, source.splitlines()[line - 1]) for path, source in sources.items() for line in sentences_read(source)
+    ]
+    wrong = [f"{path}: {line.strip()}" for path, line in lines if ".purpose" in line]
+    assert_none(sorted(wrong), "Compare the codes and details of facts, not their sentences.")
+
+
 def test_only_display_code_reads_the_sentences_of_cards(modules):
     places = {
         name: [f"{name}:{item.lineno}: {ast.unparse(item)}" for item in rendered(nodes_of(source)[0])]
