@@ -57,29 +57,28 @@ def resident():
         return int(file.read().split()[1]) * 4096 / 2**20
 
 
+def question(key):
+    return ChargeRequest(NAME, "ana", key, "0" * 64, Charge("rows by bin", COST, mechanism="discrete Laplace noise"))
+
+
 def filled(ledger, entries):
-    """Append charges with their answers in bulk, until the ledger has the required number of entries."""
-    rho = Charge("", COST).zcdp
-    spent = {"ana": 0, "bob": 0, "": 0}
+    """Append copies of a charge with its answer in bulk, until the ledger has the required number of entries."""
+    ledger.answer(ledger.reserve(question("the first")), b"12")
+    charge = next(entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved")
+    rho = question("").charge.zcdp
+    spent = {"ana": 1, "bob": 0, "": 1}
     with ledger.log.database.reading() as connection:
         last = LogMark(*connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one())
     number = 0
     while last.sequence < entries:
         rows = {table: [] for table in (ENTRIES, ENTRY_INDEX, REQUESTS, ANSWERS)}
-        for _ in range(AT_ONCE // 2):
+        for _ in range(min(AT_ONCE, entries) // 2):
             number += 1
             analyst = "bob" if number % 10 == 0 else "ana"
             request = str(UUID(int=number))
             about = {"dataset": NAME, "analyst": analyst}
             for name in (analyst, ""):
                 spent[name] += 1
-            charge = {
-                "purpose": "rows by bin",
-                "mechanism": "laplace",
-                "epsilon": str(COST),
-                "delta": "0",
-                "rho": str(rho),
-            }
             asked = {"request": request, "epoch": 1, **about, "key": str(number), "body": "0" * 64}
             totals = [(spent[name] * COST, spent[name] * rho) for name in (analyst, "")]
             for kind, data, of in (
@@ -146,16 +145,9 @@ def seconds(client, path):
     return statistics.median(taken[1:])
 
 
-def deep(client, entries):
-    """Return the cursor of an entry in the middle, by which an auditor reads on."""
-    lines = client.get(f"/dashboard/ledger?before={entries // 2}").text
-    return lines.partition("SHA-256 <code>")[2][:64]
-
-
-def pages(app, keys, entries):
+def pages(ledger, app, keys, entries):
     """Yield the time of each page."""
-    by = clients(app, keys)
-    middle = deep(by["kim"], entries)
+    by, middle = clients(app, keys), next(ledger.entries(entries // 2)).hash
     for what, name, path in (
         ("GET /v1/ledger, an analyst without an entry", "eve", "/v1/ledger"),
         ("GET /v1/ledger, an analyst with most entries", "ana", "/v1/ledger"),
@@ -189,7 +181,7 @@ def measured(url, head, entries):
     with opened(url, head) as (ledger, app, keys, taken):
         before = resident()
         yield "opening", taken, "s"
-        for what, taken in pages(app, keys, entries):
+        for what, taken in pages(ledger, app, keys, entries):
             yield what, taken, "s"
         yield "memory after all pages", resident() - before, "MB more"
         peak, began = [0.0], time.perf_counter()
@@ -199,7 +191,7 @@ def measured(url, head, entries):
         assert result.entries >= entries
         assert result.is_compared
         began = time.perf_counter()
-        ledger.answer(ledger.reserve(ChargeRequest(NAME, "ana", "one more", "0" * 64, Charge("one", COST))), b"12")
+        ledger.answer(ledger.reserve(question("one more")), b"12")
         yield "a charge and its answer", time.perf_counter() - began, "s"
 
 
