@@ -65,7 +65,7 @@ def check(learn, rows, row, source, epsilon=1):
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("examples", [3, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.claim("so a single charge covers all of them")
 @pytest.mark.claim("No candidate is dropped because of its support")
 def test_private_learners_do_the_same_on_neighbouring_tables(examples, name):
