@@ -39,7 +39,7 @@ def seldom(start, stop):
     return [pytest.param(seed, marks=pytest.mark.slow) for seed in range(start, stop)]
 
 
-SOME = pytest.mark.parametrize("some", [5, pytest.param(12, marks=pytest.mark.slow)])
+SOME = pytest.mark.parametrize("some", [2, pytest.param(12, marks=pytest.mark.slow)])
 """How many literals of an attribute."""
 
 
