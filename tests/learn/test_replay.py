@@ -120,7 +120,7 @@ def test_every_release_of_a_scorecard_is_replayed(classes, delta):
     names = tuple(f"{i:03}" for i in range(classes))
     schema = hr.Schema(SCHEMA.attributes, hr.Label("risk", names))
     rows = [{**item, "risk": names[i % classes]} for i, item in enumerate(ROWS * 5)]
-    for place, (n, most, epsilon) in enumerate(((0, 2, 1000), (100, 2, 1000), (100, None, 1000), (100, None, 60))):
+    for place, (n, most, epsilon) in enumerate(((0, 2, 1000), (100, 2, 1000), (100, None, 1000), (100, None, 30))):
         learn = learner(SCORECARD, schema=schema, epsilon=epsilon, max_attributes=most, delta=delta)
         check(learn, rows[:n], {**NEW, "risk": names[(0, 1, -1)[place % 3]]}, SecureNoise(), epsilon)
     queries = [charge.query for charge in learn(frame(rows), SEEDED).privacy_.charges]
