@@ -26,6 +26,7 @@ from hedgerow.errors import SchemaError as BadSchema
 from hedgerow.hypotheses.hypothesis import Always
 from hedgerow.oracle.answer_noise import AnswerHistograms
 from hedgerow.schema import Boolean, Categorical, Integer, Real, Schema
+from hedgerow.text.messages import charge_notes
 
 NUMBER = Real(0.0, 10.0, (2.5, 5.0), missing="bin", outside="clip")
 WORD = Categorical(("r", "g"), missing="bin", outside="bin")
@@ -277,6 +278,24 @@ def test_a_failure_after_the_charge_is_not_refunded(monkeypatch):
     assert budget.spent == asked.privacy.epsilon == Fraction(1, 3)
     assert len(asked.marginals(BINS).rows) == 8  # and the next one is answered
     assert asked.queries_left == 1
+
+
+def test_an_interrupt_between_a_charge_and_its_record_leaves_both_equal(monkeypatch):
+    budget = hr.Budget(1)
+    asked = oracle(budget, 2)
+    asked.marginals(BINS)
+
+    def interrupted(*_):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(asked, "_record", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        asked.marginals(BINS)
+    assert budget.spent == asked.privacy.epsilon == 1
+    assert len(asked.privacy.charges) == 2
+    assert asked.queries_left == 0
+    assert charge_notes(caught.value) == ["The epsilon of 0.5 stays charged."]
 
 
 @pytest.mark.parametrize("hypothesis", [None, Always(True)])

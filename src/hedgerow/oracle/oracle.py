@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -304,40 +305,54 @@ class Oracle(LimitedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
 
     def _answer(self, question: OracleQuestion) -> Any:
         self.check_process()
-        bins = question.bins
         with self._lock:
             if not self.queries_left:
                 raise OracleExhaustedError(self._max_queries)
-            if self._budget is None or self._plan is None:
-                self._asked += 1
-                exact = self._input(question, None)
-                shares = exact if isinstance(exact, np.ndarray) else exact[0] / np.maximum(exact[1], 1)
-                return self._answer_of(question, shares, AnswerNoise.independent(bins.sizes, 0.0))
-            noise_on_counts = self._plan.noise(self._next, bins.sizes, question.steps)
-            mechanism: Mechanism = self._plan.mechanism(self._next, bins.sizes, question.steps)
-            epsilon, delta, rho = loss_of(mechanism, rows_of(self._unit))
-            planned = Charge(Fact("planned"), epsilon, delta, unit=self._unit)
-            paid, reserves = self._prior_costs(self._plan, planned, bins, question.paid)
-            noise, unproven = self._noise, UNPROVEN_RATIO if self._release == "ratio" else None
-            opaque = OPAQUE if isinstance(question.hypothesis, OpaqueClassifier) else None
-            why = reasons(unproven, opaque, bins.no_guarantee)
-            query = self._query(question, mechanism)
+            if self._budget is not None and self._plan is not None:
+                return self._noisy_answer(question, self._budget, self._plan)
+            self._asked += 1
+            exact = self._input(question, None)
+            shares = exact if isinstance(exact, np.ndarray) else exact[0] / np.maximum(exact[1], 1)
+            return self._answer_of(question, shares, AnswerNoise.independent(question.bins.sizes, 0.0))
 
-            def charged() -> Any:
-                self._asked += 1
-                all_reasons = reasons(why, noise.no_guarantee_reason)
-                own = Charge(query, epsilon, delta, mechanism.record, all_reasons, rho=rho, unit=self._unit)
-                is_charged = own.epsilon or own.delta or own.no_guarantee
-                if self._asked > 1 and not own.delta:  # no answer preceded the choice of the first attributes
-                    self._spared += pure_rho(own.epsilon) - (own.zcdp or 0)
-                self._record([*paid, (own, own)] if is_charged else paid, reserves, question.paid.denials)
-                return self._input(question, mechanism)
+    def _noisy_answer(self, question: OracleQuestion, budget: Budget, plan: AnswerPlan) -> Any:
+        bins, noise, asked, spared, spent = question.bins, self._noise, self._asked, self._spared, budget.spent_here
+        noise_on_counts = plan.noise(self._next, bins.sizes, question.steps)
+        mechanism: Mechanism = plan.mechanism(self._next, bins.sizes, question.steps)
+        epsilon, delta, rho = loss_of(mechanism, rows_of(self._unit))
+        planned = Charge(Fact("planned"), epsilon, delta, unit=self._unit)
+        paid, reserves = self._prior_costs(plan, planned, bins, question.paid)
+        opaque = OPAQUE if isinstance(question.hypothesis, OpaqueClassifier) else None
+        why = reasons(UNPROVEN_RATIO if self._release == "ratio" else None, opaque, bins.no_guarantee)
+        query = self._query(question, mechanism)
 
-            def answer(gate: Gate) -> Any:
+        @cache
+        def charge() -> Charge:
+            all_reasons = reasons(why, noise.no_guarantee_reason)
+            return Charge(query, epsilon, delta, mechanism.record, all_reasons, rho=rho, unit=self._unit)
+
+        def record() -> None:  # may be repeated
+            own = charge()
+            is_charged = own.epsilon or own.delta or own.no_guarantee
+            self._record([*paid, (own, own)] if is_charged else paid, reserves, question.paid.denials)
+            self._asked = asked + 1
+            if asked and not own.delta:  # no answer preceded the choice of the first attributes
+                self._spared = spared + pure_rho(own.epsilon) - (own.zcdp or 0)
+
+        def charged() -> Any:
+            record()
+            return self._input(question, mechanism)
+
+        def answer(gate: Gate) -> Any:
+            try:
                 released = gate.release(mechanism, charged, query=query, no_guarantee=why)
-                return self._answer_of(question, released, noise_on_counts)
+            except BaseException:
+                if budget.spent_here > spent:  # perhaps interrupted between the charge and its record
+                    record()
+                raise
+            return self._answer_of(question, released, noise_on_counts)
 
-            return spend(self._budget, noise, answer, unit=self._unit)
+        return spend(budget, noise, answer, unit=self._unit)
 
     def __repr__(self) -> str:
         return f"<Oracle of {len(self.columns)} columns, {self.queries_left} of {self._max_queries} questions left>"
