@@ -1,7 +1,7 @@
 """Views of a ledger of a million entries.
 
-Pages and verification of a long ledger, with their memory use, on two processors shared with other programs (load 12 to
-14; medians of five calls, and one verification). A verification takes about 76 µs of processor time per entry.
+Pages and verification of a long ledger, with their memory use, on two processors shared with one to three other
+programs (medians of five calls, and one verification). A verification takes about 150 µs of processor time per entry.
 
 {long_ledgers}
 
