@@ -327,12 +327,12 @@ class Oracle(LimitedOracle[RowCounts | RowShares, ErrorCounts | ErrorRatios]):
         query = self._query(question, mechanism)
 
         @cache
-        def charge() -> Charge:
+        def own_charge() -> Charge:
             all_reasons = reasons(why, noise.no_guarantee_reason)
             return Charge(query, epsilon, delta, mechanism.record, all_reasons, rho=rho, unit=self._unit)
 
         def record() -> None:  # may be repeated
-            own = charge()
+            own = own_charge()
             is_charged = own.epsilon or own.delta or own.no_guarantee
             self._record([*paid, (own, own)] if is_charged else paid, reserves, question.paid.denials)
             self._asked = asked + 1
