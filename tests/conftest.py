@@ -31,7 +31,7 @@ gc.disable()  # while tests are collected, which leaves nothing to free
 
 PLAIN = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("hedgerow", max_examples=3, **PLAIN)
-settings.register_profile("full", max_examples=400, **PLAIN)  # make test-slow
+settings.register_profile("full", max_examples=100, **PLAIN)  # make test-slow
 settings.load_profile("hedgerow")
 
 
