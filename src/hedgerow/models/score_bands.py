@@ -6,7 +6,7 @@ predicted class. The confusion matrix therefore follows from the counts by band.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -84,9 +84,9 @@ def outcome_bands(predicted: Sequence[int], shares: Floats, most: int) -> tuple[
     merged, beginning with the neighbours whose probabilities differ least.
     """
     scores = shares[:, 1] if shares.shape[1] == 2 else shares[np.arange(len(shares)), list(predicted)]
-    order = sorted(range(len(scores)), key=lambda place: (predicted[place], scores[place]))
-    runs = [[place] for place in order]
-    while len(runs) > 1:
+    order = sorted(range(len(scores)), key=lambda place: (predicted[place], scores[place], *shares[place]))
+    runs = [list(equal) for _, equal in groupby(order, lambda place: (predicted[place], *shares[place]))]
+    while len(runs) > most:
         gaps = [
             np.abs(shares[left].mean(axis=0) - shares[right].mean(axis=0)).max()
             if predicted[left[0]] == predicted[right[0]]
@@ -94,7 +94,7 @@ def outcome_bands(predicted: Sequence[int], shares: Floats, most: int) -> tuple[
             for left, right in pairwise(runs)
         ]
         at = int(np.argmin(gaps))
-        if gaps[at] > 0 and (len(runs) <= most or not np.isfinite(gaps[at])):
+        if not np.isfinite(gaps[at]):
             break
         runs[at : at + 2] = [runs[at] + runs[at + 1]]
     places = np.zeros(len(scores), dtype=np.intp)
