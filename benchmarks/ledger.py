@@ -65,7 +65,7 @@ def filled(ledger, entries):
     """Append copies of a charge with its answer in bulk, until the ledger has the required number of entries."""
     ledger.answer(ledger.reserve(question("the first")), b"12")
     charge = next(entry.data["charge"] for entry in ledger.entries() if entry.kind == "reserved")
-    rho = question("").charge.zcdp
+    rho = Fraction(charge["rho"])
     spent = {"ana": 1, "bob": 0, "": 1}
     with ledger.log.database.reading() as connection:
         last = LogMark(*connection.execute(sa.select(HEAD.c.sequence, HEAD.c.hash)).one())
